@@ -4,7 +4,7 @@
 #   make                 build the extension (WITH_CUDA=yes|no; default: yes if nvcc is found)
 #   make install         install it into the server that PG_CONFIG names
 #   make demo            build, start a throw-away server, show the extension on real data
-#   make check           what a change most often breaks, in some minutes: build, format, layers, links,
+#   make check           what a change most often breaks, in a few minutes: build, format, layers, links,
 #                        unit tests that are no fuzzers, SQL tests
 #   make test            everything that can be tested without a GPU; ends with the counts
 #   make unit            tests of the sketches alone, without PostgreSQL, under sanitizers
@@ -16,19 +16,19 @@
 #   make soak            many clients on the GPU worker, SOAK_SECONDS (600)
 #   make tap             tests that need servers of their own (PROVE_TESTS="file ...")
 #   make installcheck    SQL and concurrency tests on your running server, after make install
-#   make format          clang-format in place; format-check only looks
-#   make check-layers    which part may include which
-#   make check-links     does every link of the pages lead somewhere?  does src/FILES.md say what each file says?
+#   make format          clang-format in place; format-check only checks
+#   make check-layers    checks that each folder includes only permitted headers
+#   make check-links     checks the links of the pages, and that src/FILES.md is up to date
 #   make files           writes src/FILES.md: what each source file is
 #   make gpu-test        GPU against CPU, byte by byte, and faults; needs a GPU to run
 #   make gpu-sanitize    the same in small under compute-sanitizer
-#   make gpu-build       builds these and the benchmarks without PostgreSQL, also where there is no GPU
-#   make bench           speed inside PostgreSQL, against everything; writes docs/engineering/performance.md
+#   make gpu-build       builds the GPU's tests and benchmarks without PostgreSQL, also without a GPU
+#   make bench           speed inside PostgreSQL; writes docs/engineering/performance.md
 #   make bench-gpu       the GPU against the CPU inside PostgreSQL
 #   make figures         all tables and figures that take no GPU, anew; as root
 #                        (bench/README.md has the other benchmarks)
 #   make matrix          the tests on several versions of PostgreSQL (VERSIONS="15 16 ...")
-#   make check-release   is a version named the same everywhere?
+#   make check-release   checks that all files name the same version
 #   make bundle          server, extension, tests and a script that runs them on a GPU host
 #   make deb             Debian packages
 #   make rpm             RPM packages of the last commit
@@ -42,11 +42,12 @@
 EXTENSION  = qsketch
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" $(EXTENSION).control)
 MODULE_big = qsketch
-# Versions that can be upgraded, whose SQL is kept as it was.
+# Versions that can be upgraded. sql/old keeps the SQL of each version
+# unchanged.
 OLD_VERSIONS := $(patsubst sql/old/%.sql,%,$(wildcard sql/old/*.sql))
 PG_CONFIG ?= pg_config
 
-# What knows no PostgreSQL; of the families those that are there.
+# Folders without PostgreSQL; of the families those whose folders exist.
 CORE     := base sketch filter sets engine
 CORE_SRC := $(wildcard $(CORE:%=src/%/*.c))
 PG_SRC   := $(wildcard src/*.c src/pgbase/*.c src/gpu/*.c src/gpu/worker/*.c src/pg/*.c src/scan/*.c src/scan/*/*.c)
@@ -58,8 +59,9 @@ include cuda/cuda.mk
 
 OBJS         = $(patsubst %.c,%.o,$(CORE_SRC) $(PG_SRC))
 PG_CPPFLAGS  = -I$(srcdir)/src -I$(srcdir)/cuda $(CUDA_DEFINE) -DQSKETCH_VERSION=$(EXTVERSION)
-# A product and a sum stay two operations.  GCC makes one of them where the processor can, as on
-# ARM, and it rounds once: estimates would have other last digits there, and a*b + c*d others than c*d + a*b.
+# -ffp-contract=off keeps a product and a sum two operations.  On processors such as ARM, GCC would make one
+# operation of them, which rounds once.  Estimates would then differ in their last digits from those of other
+# processors, and a*b + c*d would differ from c*d + a*b.
 PG_CFLAGS    = -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
 	-ffp-contract=off -MMD -MP
 SHLIB_LINK   = $(CUDA_LINK)
@@ -78,9 +80,10 @@ ifdef UBSAN
 PG_CFLAGS   += -fsanitize=undefined -fsanitize-undefined-trap-on-error
 endif
 
-# pg_regress insists on the folder names sql and expected, and looks in the
-# output folder first: "." would find our install scripts.  So it is pointed
-# at links to our own folders (installcheck) or at copies (test/run.sh).
+# pg_regress needs the folder names sql and expected, and searches the output
+# folder first.  In "." it would find the install scripts in sql.  So its
+# folders are links to the folders of the tests (installcheck) or copies
+# (test/run.sh).
 REGRESS       := $(sort $(patsubst sql_tests/%.sql,%,$(wildcard sql_tests/*.sql)))
 ISOLATION     := $(sort $(patsubst sql_tests/specs/%.spec,%,$(wildcard sql_tests/specs/*.spec)))
 PROVE_TESTS   := $(sort $(wildcard sql_tests/t/*.pl))
@@ -88,19 +91,20 @@ REGRESS_OPTS   = --inputdir=build/links --outputdir=build/links --load-extension
 ISOLATION_OPTS = $(REGRESS_OPTS)
 REGRESS_PREP   = link-tests
 
-# No LLVM bitcode: the hot code runs inside calls through fmgr, which a JIT
-# that inlines bitcode does not reach, and it would be compiled twice.
+# No LLVM bitcode: a JIT that inlines bitcode does not reach the hot code, which
+# runs inside calls through fmgr.  With bitcode all code would be compiled
+# twice.
 override with_llvm = no
 
 all: $(DATA_built)
 .DELETE_ON_ERROR:
 
 # A PostgreSQL without the headers of its server cannot build extensions, though
-# it may have PGXS: Debian ships that with the client.
+# it may have PGXS, which Debian ships with the client.
 HEADER := $(wildcard $(shell $(PG_CONFIG) --includedir-server 2>/dev/null)/postgres.h)
 PGXS   := $(if $(HEADER),$(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null)))
 ifeq ($(MAKECMDGOALS),check)
-# PGXS has a target of this name, which only says that there is none.
+# PGXS has a target of this name, which only prints that there is no check.
 .PHONY: check
 check:
 	@test/run.sh check
@@ -111,13 +115,14 @@ all install installcheck:
 	@echo 'no PostgreSQL here that can build extensions: run test/setup.sh build, or set PG_CONFIG' >&2; exit 1
 endif
 
-# Counters are added in loops that the compiler can vectorise.  Nothing in
-# these folders is called by name from SQL.
+# -O3 vectorizes the loops that add counters.  SQL calls no function of these
+# folders by name.
 ifndef COVERAGE
 $(CORE_SRC:.c=.o): override CFLAGS += -O3 -fvisibility=hidden
 endif
 
-# Changed flags rebuild everything, changed headers what includes them.
+# Changed flags rebuild all objects.  A changed header rebuilds the objects that
+# include it.
 BUILD_FLAGS = $(CC) $(CFLAGS) $(CPPFLAGS) $(NVCC_FLAGS) $(SHLIB_LINK)
 $(OBJS) $(CUDA_OBJS): build/flags
 build/flags: FORCE
@@ -125,13 +130,14 @@ build/flags: FORCE
 	@echo '$(BUILD_FLAGS)' | cmp -s - $@ || { echo '$(CUDA_NOTE)'; echo '$(BUILD_FLAGS)' >$@; }
 -include $(OBJS:.o=.d) $(CUDA_OBJS:.o=.d)
 
-# One file for each type or family, the oldest first; they use flat.sql.
+# One file for each type or family, the oldest first.  These files use flat.sql.
 SQL_SRC := $(wildcard sql/qsketch.sql sql/qfilter.sql sql/qsets.sql sql/qtop.sql)
 INSTALL_SQL := sql/$(EXTENSION)--$(EXTVERSION).sql
 $(INSTALL_SQL): $(SQL_SRC) sql/flat.sql sql/expand.awk $(EXTENSION).control
 	awk -v VERSION=$(EXTVERSION) -f sql/expand.awk $(SQL_SRC) >$@
 
-# Upgrades are what two install scripts differ in, so they cannot be forgotten.
+# Upgrade scripts are made from the differences between two install scripts, so
+# no change can be forgotten.
 $(OLD_VERSIONS:%=sql/$(EXTENSION)--%.sql): sql/$(EXTENSION)--%.sql: sql/old/%.sql sql/expand.awk
 	awk -v VERSION=$* -f sql/expand.awk $< >$@
 $(OLD_VERSIONS:%=sql/$(EXTENSION)--%--$(EXTVERSION).sql): \

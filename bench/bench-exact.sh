@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# Measures questions for which exact SQL or hll may be the better choice, with PostgreSQL's own
-# settings: "make bench-exact".  Writes its table into docs/choosing.md.
+# Measures questions for which exact SQL or hll may be better than qsketch, with PostgreSQL's
+# default settings: "make bench-exact".  Writes its table into docs/choosing.md.
 #
 #	ROWS (1000000)  rows of the log
 #	TURNS (5)       runs of each query, in turn with the query it is compared with

@@ -1,12 +1,12 @@
--- Questions to a log of :rows rows where exact SQL or hll may be the better choice.  Prints the table
--- of docs/choosing.md, and fails if an answer is wrong.
+-- Measures queries of a log of :rows rows for which exact SQL or hll may be better than qsketch.
+-- Prints the table of docs/choosing.md, and fails if an answer is wrong.
 CREATE EXTENSION qsketch;
 CREATE EXTENSION hll;
 \i ratios.sql
 
 \i hits.sql
 
--- lists of small groups, and distinct users of larger ones
+-- lists of small groups, and distinct users of larger groups
 CREATE TABLE top_pages AS SELECT date_trunc('minute', at) AS minute, country, qtop_agg(url, 10) AS top FROM hits GROUP BY 1, 2;
 CREATE TABLE exact_pages AS SELECT date_trunc('minute', at) AS minute, country, url, count(*) AS n FROM hits GROUP BY 1, 2, 3;
 CREATE TABLE users AS SELECT date_trunc('hour', at) AS hour, country, qsketch_agg(user_id) AS sk FROM hits GROUP BY 1, 2;
@@ -32,7 +32,8 @@ INSERT INTO benchmarks (what, query, rival, bound, target) VALUES
     'SELECT hll_cardinality(hll_add_agg(hll_hash_bigint(user_id))) FROM hits', '<=', 1),
 ('the same, from rollups by hour and country (hll)', 'SELECT estimate FROM qsketch_distinct((SELECT qsketch_merge_agg(sk) FROM users))',
     'SELECT hll_cardinality(hll_union_agg(h)) FROM hll_users', '<=', 1);
--- Lists of these sizes are exact.  The number of different users is within four standard errors.
+-- Lists of these sizes are exact.  The estimated number of different users must be within four
+-- standard errors.
 UPDATE benchmarks SET holds = CASE WHEN query LIKE 'SELECT estimate FROM %'
     THEN replace(query, 'SELECT estimate', 'SELECT abs(estimate - (SELECT count(DISTINCT user_id) FROM hits)) <= 4 * standard_error')
     ELSE format('SELECT (%s) = (%s)', query, rival) END;

@@ -1,6 +1,6 @@
--- Queries as people and dashboards write them, the column scan against the ordinary plan: keys,
--- weights, groups and aggregates that are expressions.  Then groups in parallel plans, and
--- moving windows.  Fails if answers differ.
+-- Compares the column scan with the ordinary plan for usual queries of people and dashboards:
+-- keys, weights, groups and aggregates that are expressions.  Then measures groups in parallel
+-- plans, and moving windows.  Fails if answers differ.
 CREATE EXTENSION qsketch;
 \i ratios.sql
 
@@ -15,7 +15,7 @@ SELECT i AS id, timestamp '2026-09-01' + i * (interval '30 days' / :rows) AS ts,
 FROM generate_series(1, :rows) AS i;
 VACUUM ANALYZE hits;
 
--- All rows of a query, under settings (name, value, ...).
+-- Returns all rows of a query, under settings (name, value, ...).
 CREATE FUNCTION answer_of(query text, settings text[]) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     answer text;
@@ -26,7 +26,7 @@ BEGIN
     RETURN answer;
 END $$;
 
--- A query's plan in one line, under settings.
+-- Returns a query's plan as one line, under settings.
 CREATE FUNCTION plan_of(query text, settings text[]) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     plan json;
@@ -99,8 +99,9 @@ FROM found WHERE ratio > 0.7 OR ratio > target OR NOT correct ORDER BY id;
 \qecho
 SELECT format('The other %s forms took 0.70 and less.', count(*)) FROM found WHERE ratio <= least(0.7, target) AND correct;
 
--- The same forms, and large lists, filters and many groups, of one table and of 60 partitions, by memory:
--- no scan is chosen that takes more than 1.1 of the ordinary plan's time.
+-- Measures all forms, large lists, filters and many groups over one table and over 60 partitions,
+-- with several sizes of work_mem.  If the planner chooses the column scan, it must take at most
+-- 1.1 of the ordinary plan's time.
 CREATE TABLE days (LIKE hits) PARTITION BY RANGE (ts);
 SELECT format('CREATE TABLE days%s PARTITION OF days FOR VALUES FROM (%L) TO (%L)', i, timestamp '2026-09-01' + i * interval '12 h',
     timestamp '2026-09-01 12:00' + i * interval '12 h') FROM generate_series(0, 60) AS i \gexec
@@ -131,8 +132,8 @@ SELECT format('%s %s | %s | %s |', what, readable_ms(rival_ms), readable_ms(ms),
 \qecho
 SELECT format('The other %s of %s took 1.1 and less.', count(*) FILTER (WHERE ratio <= 1.1), count(*)) FROM medians;
 
--- Where the column scan cannot run a query, qsketch says why and recommends another form.  The time of that form against
--- the query as it was written.
+-- If the column scan cannot run a query, qsketch says why and recommends another form.  Compares the time of
+-- the recommended form with the time of the original query.
 CREATE TABLE places AS SELECT country, ascii(country) AS region FROM hits WHERE country IS NOT NULL GROUP BY country;
 VACUUM ANALYZE places;
 TRUNCATE benchmarks, timings;
@@ -154,7 +155,7 @@ SELECT run_benchmarks(:turns) \g /dev/null
 INSERT INTO found SELECT *, is_true(holds) FROM medians;
 SELECT format('| `%s` | %s | %s | %s | %s |', what, readable_ms(rival_ms), readable_ms(ms), round(ratio, 2), CASE WHEN ratio <= target THEN 'PASS' ELSE 'FAIL' END) FROM medians ORDER BY id;
 
--- Groups, with 2 workers against none.
+-- Groups: the time with 2 workers against the time without workers.
 CREATE TABLE big AS SELECT i % 30 AS a, i::bigint * 7919 % 1000 AS b, floor(exp(random() * ln(1e6)))::bigint AS k FROM generate_series(1, 5 * :rows) AS i;
 VACUUM ANALYZE big;
 TRUNCATE benchmarks, timings;

@@ -1,5 +1,5 @@
--- A billion rows whose keys are on a GPU, run by bench-gpu-columns-large.sh with the number
--- of :workers.
+-- Measures a billion rows whose keys are on a GPU.  Run by bench-gpu-columns-large.sh with
+-- the number of :workers.
 
 SET client_min_messages = warning;
 CREATE EXTENSION qsketch;

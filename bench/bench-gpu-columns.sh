@@ -3,10 +3,10 @@
 # Compares cached columns on a GPU with reading the table: "make bench-gpu-columns", on a host with a
 # GPU.  Prints Markdown tables.  bench-gpu-columns.sql says what is measured.
 #
-# ROWS (100000000) of a bigint, an int and another 40 bytes in shared buffers, SHARED_BUFFERS (13GB),
-# WORKERS (cores - 1) of parallel plans, QSKETCH_GPU (auto; emulate to try the script), CPU=false to leave
-# out the CPU's times.  SETS (10000) like ENRON's, made after the paper's description; their threshold
-# is such that at most 100,000 pairs are found.
+# ROWS (100000000) of a bigint, an int and another 40 bytes are in shared buffers of SHARED_BUFFERS
+# (13GB).  WORKERS (cores - 1) is the number of parallel workers.  CPU=false leaves out the CPU's times.
+# QSKETCH_GPU=emulate tries the script without a GPU (default: auto).  SETS (10000) are like ENRON's, made
+# after the paper's description.  Their threshold keeps at most 100,000 pairs.
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 . "$(dirname "$0")/enron.sh"
@@ -15,7 +15,8 @@ cores=$(nproc)
 rows=${ROWS:-100000000}
 workers=${WORKERS:-$((cores - 1))}
 
-# Several sessions make rows at the same time, because that takes longest.
+# Makes rows in several sessions at the same time, because this step takes
+# longest.
 fill_table() {
 	local part
 	psql -Xqc 'CREATE TABLE events (user_id bigint, day int, pad text)'

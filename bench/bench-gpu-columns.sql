@@ -1,5 +1,6 @@
--- Cached columns on a GPU, run by bench-gpu-columns.sh with the path of a :module, the number of :workers, and
--- whether to measure the :cpu, too.  The medians are printed as they are measured (as INFO), and then as tables.
+-- Measures cached columns on a GPU.  Run by bench-gpu-columns.sh with the path of a :module, the number of
+-- :workers, and :cpu, which says whether to measure the CPU, too.  Prints each median as INFO, and at the end
+-- as tables.
 
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS qsketch;
@@ -14,7 +15,8 @@ SELECT set_config('bench.cpu', :'cpu', false) \g /dev/null
 
 CREATE TABLE timings (what text, number int, ms float8);
 
--- One query so many times, by workers and device; the first time warms up.
+-- Runs a query "turns" times with the workers and device, after one run that
+-- warms up.
 CREATE PROCEDURE measure(name text, query text, copies boolean, device text, workers int, turns int DEFAULT 5)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -42,14 +44,14 @@ CREATE VIEW medians AS
 SELECT format('%s rows, %s pages, %s workers', (SELECT count(*) FROM events), pg_relation_size('events') / 8192, :workers);
 \qecho
 
--- loading, twice, beside a scan of the CPU
+-- two times of loading, compared with a scan on the CPU
 INSERT INTO timings VALUES ('load user_id, day', 1, run_ms($$SELECT qsketch_gpu_load('events', '{user_id,day}')$$));
 SELECT qsketch_gpu_unload('events') \g /dev/null
 INSERT INTO timings VALUES ('load user_id', 1, run_ms($$SELECT qsketch_gpu_load('events', '{user_id}')$$));
 INSERT INTO timings VALUES ('load what is there', 1, run_ms($$SELECT qsketch_gpu_load('events', '{user_id}')$$));
 SELECT qsketch_gpu_load('events', '{user_id,day}') \g /dev/null
 
--- Sketches are fetched, as when they are returned or stored.  If a line says "asked", nothing is fetched.
+-- Fetches a sketch, as returning or storing it does.  Lines that say "asked" fetch nothing.
 CREATE FUNCTION gpu_fetch(qsketch) RETURNS bigint LANGUAGE c STRICT PARALLEL SAFE AS :'module';
 \set fetch 'SELECT gpu_fetch(qsketch_agg(user_id)) '
 \set agg :fetch 'FROM events'
@@ -157,7 +159,8 @@ CALL compare_top('');
 CALL compare_top('WHERE day = 7');
 EXPLAIN (ANALYZE, VERBOSE, COSTS off) SELECT qtop_agg(user_id, 100) FROM events;
 SELECT format('same bytes of a Bloom filter: %s', (SELECT :bloom FROM events) = (SELECT :bloom FROM (SELECT * FROM events OFFSET 0) AS e));
--- the pairs, with copies and without; their sums depend on each pair
+-- the pairs with cached columns and without, compared by sums that depend on
+-- each pair
 CREATE PROCEDURE compare_pairs(query text) LANGUAGE plpgsql AS $$
 DECLARE
     before bigint := column_keys FROM qsketch_stat_gpu;
@@ -192,7 +195,8 @@ SELECT format('same bytes with a condition: %s, %s',
     (SELECT qsketch_agg(user_id) :tenth) = (SELECT qsketch_agg(user_id) FROM (SELECT * :tenth OFFSET 0) AS e));
 \qecho
 
--- a share of the pages changed since; then after vacuum; then loaded again
+-- after a fraction of the pages changed; then after VACUUM; then after loading
+-- again
 TRUNCATE timings;
 CREATE PROCEDURE change(percent int) LANGUAGE plpgsql AS $$
 BEGIN

@@ -3,8 +3,9 @@
 # Compares filters on the GPU with filters on the CPU inside PostgreSQL: "make bench-gpu-filters", on a
 # host with a GPU.  Prints Markdown tables.  bench-gpu-filters.sql says what is measured.
 #
-# ROWS (20000000) of one bigint in shared buffers, KEYS (2000000) looked up, WORKERS (cores - 1) of
-# parallel plans, QSKETCH_GPU (auto; emulate to try the script).
+# ROWS (20000000) of one bigint are in shared buffers, and KEYS (2000000) are looked up.  WORKERS
+# (cores - 1) is the number of parallel workers.  QSKETCH_GPU=emulate tries the script without a
+# GPU (default: auto).
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 

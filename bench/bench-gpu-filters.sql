@@ -1,5 +1,5 @@
--- Filters on the GPU and on the CPU, run by bench-gpu-filters.sh with :rows, :keys and the
--- number of :workers.
+-- Compares filters on the GPU and on the CPU.  Run by bench-gpu-filters.sh with :rows,
+-- :keys and the number of :workers.
 
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS qsketch;
@@ -12,9 +12,10 @@ SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SELECT count(k) FROM ints \g /dev/null
 
--- Blocked Bloom filters by size; one of the standard layout; and filters of frequencies of
--- which a row sets less than one bit, and more.  Queries have the template as an expression,
--- which the planner evaluates: the column scan takes constants alone.
+-- Blocked Bloom filters of several sizes; one filter of the standard layout; and filters of
+-- frequencies of which a row sets less than one bit, and more than one.  The template of a
+-- query is an expression that the planner evaluates, because the column scan accepts only
+-- constants.
 CREATE TABLE kinds (number serial, kind text, template text);
 INSERT INTO kinds (kind, template)
 SELECT 'blocked', format('qfilter_new_bloom(%s)', keys)
@@ -25,7 +26,7 @@ INSERT INTO kinds (kind, template) VALUES
     ('frequencies, f = 100', 'qfilter_new(14000000, 100)'),
     ('frequencies, f = 10', 'qfilter_new(1400000, 10)');
 
--- The query with the template of a kind in place of its "%s".
+-- Returns the query with the template of a kind in place of "%s".
 CREATE FUNCTION query_of(query text, kind int) RETURNS text LANGUAGE sql AS $$
     SELECT format(query, template) FROM kinds WHERE number = query_of.kind
 $$;
@@ -50,7 +51,8 @@ CREATE TABLE names AS
 
 CREATE TABLE timings (kind int, workers int, what text, device text, ms float8);
 
--- Kinds of up to so many bytes on all devices in turn; the first time warms up.
+-- Measures filters of at most this size on all devices in turn, after one run
+-- that warms up.
 CREATE PROCEDURE measure_aggregates(workers int, most_bytes bigint) LANGUAGE plpgsql AS $$
 DECLARE
     wanted int;
@@ -91,7 +93,8 @@ ORDER BY kind, workers;
 \qecho
 
 
--- Bloom filters draw nothing: both devices give the same bytes.
+-- Bloom filters use no random numbers, so both devices must return the same
+-- bytes.
 CREATE TABLE stored (kind int, device text, f qfilter);
 SET qsketch.device = cpu;
 INSERT INTO stored
@@ -105,8 +108,8 @@ WHERE c.device = 'cpu' AND g.device = 'gpu' AND c.f <> g.f \gset
 \warn WRONG: the GPU gives other bytes
 \endif
 
--- Lookups of arrays.  "array" is the same call on an empty filter: the handling of the
--- array alone.  "first" includes the transfer of the filter.
+-- Lookups of arrays.  "array" is the call on an empty filter, so it has only the time
+-- for the array.  "first" includes the transfer of the filter.
 CREATE PROCEDURE measure_lookups(most int) LANGUAGE plpgsql AS $$
 DECLARE
     s stored;

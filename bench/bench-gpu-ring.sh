@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 #
-# Measures how many keys a second go through the ring to the GPU: "make bench-gpu-ring", on a host with
-# a GPU.  Several sessions send batches that exist already, each to a sketch of its own.  Prints a
+# Measures how many keys a second the ring passes to the GPU: "make bench-gpu-ring", on a host with a
+# GPU.  Several sessions send batches that exist already, each to a sketch of its own.  Prints a
 # Markdown table.  A session runs bench-gpu-ring.sql.
 #
-# SENDERS ("1 4 15") sessions at a time, KEYS (2000000000) sent by all of them together, SIZE (1MB) of the
-# sketches, QSKETCH_GPU (auto; emulate to try the script), LEAST (0): with the most senders, at least so
-# many billions of keys a second must go through.
+# SENDERS ("1 4 15") are the numbers of sessions.  All sessions together send KEYS (2000000000) to
+# sketches of SIZE (1MB).  With the most senders, the ring must pass at least LEAST (0) billion keys a
+# second.  QSKETCH_GPU=emulate tries the script without a GPU (default: auto).
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 
@@ -14,7 +14,8 @@ senders=${SENDERS:-1 4 15}
 keys=${KEYS:-2000000000}
 size=${SIZE:-1MB}
 
-# send SENDERS: starts so many sessions, which begin to send at the same time.
+# send SENDERS: starts this number of sessions, which begin to send at the same
+# time.
 send() {
 	local number
 	psql -Xqc 'TRUNCATE sent'

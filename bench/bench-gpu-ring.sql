@@ -1,4 +1,4 @@
--- What a session of bench-gpu-ring.sh does, with the path of a :module.
+-- Runs in each session of bench-gpu-ring.sh, with the path of a :module.
 
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS qsketch;
@@ -6,13 +6,13 @@ CREATE FUNCTION gpu_send(seed qsketch, keys bigint[], times int) RETURNS qsketch
 
 CREATE TABLE sent (sender int, began timestamptz, ended timestamptz, keys bigint);
 
--- 2^20 keys, of which the small ones come often.
+-- Returns 2^20 keys, of which small keys are frequent.
 CREATE FUNCTION some_keys(sender int) RETURNS bigint[] LANGUAGE sql AS $$
     SELECT array_agg((2e6::float8 ^ (1 - (x - floor(x))))::bigint)
     FROM (SELECT i * 0.61803398874989484820::float8 + sender * 0.01::float8 AS x FROM generate_series(1, 1048576) AS i) AS s
 $$;
 
--- Waits until so many sessions are ready.
+-- Waits until this number of sessions is ready.
 CREATE PROCEDURE await_senders(number int) LANGUAGE plpgsql AS $$
 BEGIN
     WHILE (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted) < number LOOP
@@ -20,7 +20,8 @@ BEGIN
     END LOOP;
 END $$;
 
--- Sends so many keys, at the same time as others.  The clock runs from the first key until the tables of the sketch are back.
+-- Sends the wanted number of keys, at the same time as the other sessions.  The measured time is from the
+-- first key until the tables of the sketch have been received.
 CREATE PROCEDURE send(number int, size text, wanted bigint) LANGUAGE plpgsql AS $$
 DECLARE
     keys bigint[] := some_keys(number);
@@ -29,7 +30,7 @@ DECLARE
     began timestamptz;
     total bigint;
 BEGIN
-    -- once before, so that the memory exists already
+    -- one batch before, which allocates the memory
     PERFORM qsketch_total(gpu_send(seed, keys, 1));
     PERFORM pg_advisory_lock_shared(1), pg_advisory_unlock_shared(1);
     began := clock_timestamp();
@@ -40,7 +41,7 @@ BEGIN
     END IF;
 END $$;
 
--- the same bytes from the GPU and from the CPU
+-- Checks that GPU and CPU return the same bytes.
 CREATE FUNCTION check_bytes() RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     keys bigint[] := some_keys(0);

@@ -1,6 +1,6 @@
--- All pairs of sets inside PostgreSQL, by the GPU and by the CPU: run by
--- bench-gpu-sets.sh, with :workers and the number of :pairs that a threshold keeps
--- at most.
+-- Measures all pairs of sets inside PostgreSQL, by the GPU and by the CPU.  Run by
+-- bench-gpu-sets.sh with the number of :workers, and the most :pairs that a
+-- threshold keeps.
 
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS qsketch;
@@ -14,7 +14,7 @@ SET parallel_tuple_cost = 0;
 SET qsketch.gpu_min_elements = 0;
 SELECT count(*) FROM item \g /dev/null
 
--- the least count that keeps at most :pairs pairs
+-- the least min_count that keeps at most :pairs pairs
 CREATE TABLE stored AS SELECT qsets_agg(s, e) AS c FROM item;
 CREATE TABLE threshold AS
     SELECT least FROM (
@@ -26,7 +26,8 @@ SELECT format('%s rows, %s sets; %s pairs have at least %s elements in common, b
     (SELECT count(DISTINCT s) FROM item), pairs, :least)
 FROM (SELECT count(*) AS pairs, set_config('qsketch.device', 'cpu', false) FROM stored, qsets_pairs(c, min_count => :least)) AS x;
 
--- Checks that the pairs are the same, by sums that depend on each pair.
+-- Checks that GPU and CPU find the same pairs, by sums that depend on each
+-- pair.
 CREATE TABLE answers (backend text, answer text);
 CREATE PROCEDURE compare(threshold bigint) LANGUAGE plpgsql AS $$
 DECLARE
@@ -77,7 +78,7 @@ FROM (SELECT what, min(ms) FILTER (WHERE backend = 'cpu')::numeric AS cpu, min(m
     (SELECT min(ms)::numeric AS base FROM timings WHERE what LIKE 'count%') AS b
 ORDER BY what LIKE 'count%' DESC, what LIKE 'reading:%' DESC, what LIKE 'reading%' DESC, what;
 
--- The parts of a search's time, as a backend sees them.
+-- The phases of a search's time, measured in a backend.
 \qecho
 \qecho 'Within the GPU''s, from the table, twice, then of the stored collection, which is kept there, twice:'
 \qecho
@@ -91,7 +92,8 @@ SELECT count(*), sum(common) FROM stored, qsets_pairs(c, min_count => :least);
 \o
 SET client_min_messages = warning;
 
--- Finds from how many elements on a GPU is faster.  Parts of the collection are sent, or kept on the GPU.
+-- Finds the number of elements from which on a GPU is faster than the CPU.  Parts of the collection are
+-- sent with each query, or kept on the GPU.
 CREATE TABLE parts AS
     SELECT n, qsets_subset(c, ARRAY(SELECT generate_series(1, n))) AS c, (SELECT count(*) FROM item WHERE s <= n) AS elements
     FROM stored, unnest(ARRAY[12, 25, 50, 100, 200, 400, 800, 1600, 3200, 6400]) AS n;
@@ -107,7 +109,8 @@ BEGIN
             FOREACH b IN ARRAY '{cpu,gpu}'::text[] LOOP
                 PERFORM set_config('qsketch.device', b, false);
                 INSERT INTO sizes VALUES (part, 'kept', b, run_ms(format('SELECT count(*) FROM parts, qsets_pairs(c, min_count => 100) WHERE n = %s', part)));
-                -- a collection that no table holds has no name, so each query sends it again
+                -- the worker caches only collections that are stored in a table, so each
+                -- query sends this collection again
                 INSERT INTO sizes VALUES (part, 'sent', b,
                     run_ms(format('SELECT count(*) FROM parts, qsets_pairs(qsets_subset(c, ARRAY(SELECT generate_series(1, n))), min_count => 100) WHERE n = %s', part)));
                 INSERT INTO sizes VALUES (part, 'made', b,

@@ -1,17 +1,16 @@
 #!/usr/bin/env bash
 #
-# Measures cached columns on one GPU of a host, on two of them, and so on: "make bench-gpu-several", on a
+# Measures cached columns on one GPU of a host, on two GPUs, and so on: "make bench-gpu-several", on a
 # host with several GPUs.  Prints a Markdown table.  bench-gpu-several.sql says what is measured.
 #
-# ROWS (400000000) of a bigint and an int, in a partition for each core.  A row takes 44 bytes, and its WAL
-# as many again; all of that should fit into the host's memory.  For LASTS (8) seconds, 8 sessions ask for
-# sketches of four tables, two sessions for each table; a table has a sixteenth of the rows, but at most 25
-# million.  All pages of the partitions must be in cached columns.  The pairs are those of SETS (10000) like
-# ENRON's, made after the paper's description.
-# For comparison PostgreSQL's own count(*) runs with a process for each core, but at most 32: the table has
-# the second of two times, and the number of planned workers.
-# COUNTS ("1 2 4", as far as the host has so many) are the numbers of GPUs.  QSKETCH_GPU (auto; emulate to
-# try the script).
+# ROWS (400000000) of a bigint and an int are in a partition for each core.  A row takes 44 bytes, and its
+# WAL another 44 bytes; rows and WAL should fit into the host's memory.  For LASTS (8) seconds, 8 sessions
+# query sketches of four tables, two sessions for each table.  A table has a sixteenth of the rows, but at
+# most 25 million.  All pages of the partitions must be in cached columns.  Pairs are those of SETS (10000)
+# like ENRON's, made after the paper's description.  For comparison PostgreSQL's count(*) runs with a
+# process for each core, but at most 32.  The table has the time of the second run, and the number of
+# planned workers.  COUNTS (of "1 2 4" those that the host has) are the numbers of GPUs.
+# QSKETCH_GPU=emulate tries the script without a GPU (default: auto).
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 . "$(dirname "$0")/fill.sh"
@@ -22,7 +21,7 @@ rows=${ROWS:-400000000}
 small=$((rows / 16 < 25000000 ? rows / 16 : 25000000))
 workers=$((cores < 32 ? cores - 1 : 31))
 
-# fill TABLE PART ROWS
+# fill TABLE PART ROWS: makes a table of ROWS rows whose column "part" is PART.
 fill() {
 	fill_new "$1" "user_id bigint, day int, part int NOT NULL CHECK (part = $2)" \
 		"srand($2); print int(rand() ** 3 * 20e6), qq(\\t), \$_ % 30, qq(\\t$2\\n) for 1 .. $3"
@@ -49,7 +48,8 @@ fill_all() {
 	done
 }
 
-# measure COUNT: measures the queries with so many GPUs, and how many sketches 8 sessions get.
+# measure COUNT: measures the queries with COUNT GPUs, and how many sketches 8 sessions
+# receive.
 measure() {
 	local each
 	server_restart "qsketch.gpu_devices = '$(seq -s, 0 $(($1 - 1)))'"

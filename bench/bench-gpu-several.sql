@@ -1,5 +1,5 @@
--- Queries on cached columns, run by bench-gpu-several.sh with the :name of the GPUs that are in
--- use: the median of seven times, and the answer's bytes.
+-- Measures queries of cached columns: the median of seven times, and the answer's bytes.  Run
+-- by bench-gpu-several.sh with the :name of the GPUs in use.
 
 SET client_min_messages = warning;
 
@@ -16,8 +16,8 @@ BEGIN
     COMMIT;
 END $$;
 
--- gpu_fetch() of sketches, with the bytes of the sketches as the answer.  A node above would copy its
--- first row, and so write that sketch in its stored form.
+-- Measures gpu_fetch() of sketches; the answer is the bytes of the sketches.  A plan node above the
+-- sketches would copy its first row, and so also write this sketch in its stored form.
 CREATE OR REPLACE PROCEDURE measure_sketch(name text, what text, sketch text, rows text) LANGUAGE plpgsql AS $$
 BEGIN
     CALL measure(name, what, format('SELECT sum(fetched) FROM (SELECT gpu_fetch(%s) AS fetched FROM %s) AS x', sketch, rows),

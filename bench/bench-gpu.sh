@@ -2,11 +2,12 @@
 #
 # Compares the GPU with the CPU inside PostgreSQL, and checks the choice of "auto": "make bench-gpu", on a
 # host with a GPU.  Prints Markdown tables.  bench-gpu.sql says what is measured.  Ends with FAIL if the
-# choice of auto was slower than the other device by more than a tenth.
+# device that auto chose was slower than the other device by more than a tenth.
 #
-# ROWS (50000000) of one bigint in shared buffers, KEYS (5000000) looked up, WORKERS (cores - 1) of a
-# parallel plan, QSKETCH_GPU (auto; emulate to try the script).  HUGE_PAGES=yes first reserves the huge
-# pages that such a host should have for shared buffers, and releases them at the end; this needs root.
+# ROWS (50000000) of one bigint are in shared buffers, and KEYS (5000000) are looked up.  WORKERS
+# (cores - 1) is the number of parallel workers.  QSKETCH_GPU=emulate tries the script without a GPU
+# (default: auto).  HUGE_PAGES=yes first reserves huge pages for shared buffers, and releases them at
+# the end; this needs root.
 set -eu -o pipefail
 . "$(dirname "$0")/../test/server.sh"
 
@@ -14,7 +15,8 @@ cores=$(nproc)
 rows=${ROWS:-50000000}
 workers=${WORKERS:-$((cores - 1))}
 
-# Several sessions make keys at the same time, because that takes longest.
+# Makes keys in several sessions at the same time, because this step takes
+# longest.
 fill_table() {
 	local part
 	psql -Xqc 'CREATE UNLOGGED TABLE ints (k bigint)'

@@ -1,5 +1,6 @@
--- The GPU against the CPU inside PostgreSQL, and which of them auto chooses, run by bench-gpu.sh
--- with the number of :workers and of :keys.  Table "choices" has the result for bench-gpu.sh.
+-- Compares the GPU with the CPU inside PostgreSQL, and checks which device auto chooses.  Run by
+-- bench-gpu.sh with the number of :workers and of :keys. bench-gpu.sh reads the result from
+-- "choices".
 
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS qsketch;
@@ -9,7 +10,7 @@ CREATE UNLOGGED TABLE IF NOT EXISTS ints (k bigint);
 CREATE UNLOGGED TABLE part AS SELECT k FROM ints LIMIT 4000000;
 CREATE UNLOGGED TABLE million AS SELECT k FROM part LIMIT 1000000;
 CREATE UNLOGGED TABLE tiny AS SELECT k FROM part LIMIT 50000;
--- without them the planner does not know how many groups there are
+-- Without these statistics the planner does not know the number of groups.
 CREATE STATISTICS part_10 ON (k % 10) FROM part;
 CREATE STATISTICS part_100 ON (k % 100) FROM part;
 CREATE STATISTICS part_400 ON (k % 400) FROM part;
@@ -20,7 +21,8 @@ SELECT count(k) FROM ints \g /dev/null
 
 -- ---- what is measured ----
 
--- "relation" is the table, with so many workers.  A query has "%s" in place of the table.
+-- "relation" is the table, and "workers" the number of parallel workers.  A query has
+-- "%s" in place of the table.
 CREATE TABLE cases (number serial PRIMARY KEY, what text, structure text, size text, relation text, workers int, turns int, query text);
 
 INSERT INTO cases (what, structure, size, relation, workers, turns, query)
@@ -56,7 +58,8 @@ FROM unnest(ARRAY[200000, 3200000, 12800000, 51200000]) AS keys,
 
 CREATE TABLE timings (number int, device text, ms float8, waited float8, keys bigint);
 
--- A query on one device.  "waited" is the share of the processes' time in which they waited for a slot.
+-- Runs a query on one device.  "waited" is the fraction of the processes' time in which they waited for
+-- a slot.
 CREATE PROCEDURE measure_once(c cases, device text, keep boolean) LANGUAGE plpgsql AS $$
 DECLARE
     before record;
@@ -72,7 +75,7 @@ BEGIN
     END IF;
 END $$;
 
--- A case on all devices in turn; the first time warms up.
+-- Measures a case on all devices in turn, after one run that warms up.
 CREATE PROCEDURE measure(c cases) LANGUAGE plpgsql AS $$
 DECLARE
     turn int;
@@ -88,9 +91,9 @@ BEGIN
     END LOOP;
 END $$;
 
--- What auto chose, and whether that is slower than the other one by more than a tenth and a
--- millisecond.  auto runs the same code as the one that it chooses, so the lesser of both
--- medians counts.  But auto itself may not be slower by a quarter, which changing its mind could cost.
+-- The device that auto chose, and whether it is slower than the other device by more than a tenth and
+-- a millisecond. auto runs the code of the chosen device, so the smaller of the two medians counts.
+-- But auto itself may not be slower by a quarter, for example by changing the device during a query.
 CREATE VIEW choices AS
 SELECT *, least(auto, CASE chosen WHEN 'gpu' THEN gpu ELSE cpu END) > 1.1 * least(cpu, gpu) + 1 OR auto > 1.25 * least(cpu, gpu) + 1 AS slower
 FROM (SELECT number,
@@ -101,7 +104,8 @@ FROM (SELECT number,
         CASE WHEN bool_or(keys > 0) FILTER (WHERE device = 'auto') THEN 'gpu' ELSE 'cpu' END AS chosen
     FROM timings GROUP BY number) AS m;
 
--- All cases; then once more those in which auto seems to be slower, so that noise decides nothing.
+-- Measures all cases.  Then measures the cases again in which auto seems to be slower, to exclude
+-- noise.
 CREATE PROCEDURE measure_all() LANGUAGE plpgsql AS $$
 DECLARE
     c cases;
@@ -131,7 +135,7 @@ SELECT format('ALTER TABLE ints SET (parallel_workers = %s)', :workers) \gexec
 SELECT round(run_ms('SELECT count(*) FROM ints')::numeric) FROM generate_series(1, 3) ORDER BY 1 LIMIT 1 OFFSET 1;
 \qecho
 
--- Both give the same bytes.
+-- Checks that both devices return the same bytes.
 SET qsketch.device = cpu;
 CREATE TABLE stored AS SELECT qsketch_agg(k, qsketch_new('multilevel', '256MB')) AS sk FROM ints;
 SET qsketch.device = gpu;
@@ -142,8 +146,8 @@ FROM stored \gset
 \warn 'WRONG: the GPU gives other bytes'
 \endif
 
--- Lookups of an array in memory.  "array" is the same call on a sketch with one
--- key: the handling of the arrays alone.
+-- Lookups of an array in memory.  "array" is the call on a sketch with one key,
+-- so it has only the time for the arrays.
 CREATE TABLE lookups (what text, backend text, ms float8);
 CREATE PROCEDURE measure_lookups(keys int) LANGUAGE plpgsql AS $$
 DECLARE

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 #
 # Compares scans of shared buffers in huge pages and in small ones: "make bench-huge".  Prints a table.
-# The server is started with huge pages and without them in turn.  Each time the tables are read into
-# shared buffers before anything is measured.
+# The server runs alternately with and without huge pages.  After each start the tables are read into
+# shared buffers, and then measured.
 #
 #	ROWS (10000000)  rows of each table
 #	TURNS (5)        starts of each server
 #
-# Root must run it, because it asks the system for huge pages, and releases them at the end.
+# Needs root, because the script asks the system for huge pages, and releases them at the
+# end.
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 

@@ -1,5 +1,6 @@
--- Tables of 30 days and :rows rows for bench-huge.sh: "strewn" is loaded in the order of the rows,
--- so the pages of a partition are strewn over shared memory; "partitioned" day by day.
+-- Makes tables of 30 days and :rows rows for bench-huge.sh.  "strewn" is loaded in the order of
+-- the rows, so the pages of a partition are scattered over shared memory.  "partitioned" is loaded
+-- day by day.
 CREATE EXTENSION qsketch;
 CREATE EXTENSION pg_prewarm;
 \i timing.sql
@@ -19,7 +20,8 @@ DO $$ BEGIN
 END $$;
 CREATE TABLE times (id int GENERATED ALWAYS AS IDENTITY, pages text, query text, ms float8);
 
--- Read the tables into shared buffers: those whose pages are strewn alternate.
+-- Reads the tables into shared buffers.  Reads the partitions of "strewn" page
+-- by page in turn, so that their pages alternate in shared memory.
 CREATE FUNCTION prewarm() RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM pg_prewarm(oid) FROM pg_class WHERE relname ~ '^(dated|partitioned_\d+)$';

@@ -1,5 +1,5 @@
--- Merging inside PostgreSQL, run by bench-merge.sh: multilevel against sub_warp, in turns.
--- :rows of a table, and :stored sketches of 1 MB.
+-- Compares merging of multilevel and sub_warp sketches inside PostgreSQL, in turns.  Run
+-- by bench-merge.sh with the number of :rows of a table, and of :stored sketches of 1 MB.
 
 SET client_min_messages = warning;
 CREATE EXTENSION qsketch;
@@ -11,7 +11,8 @@ CREATE UNLOGGED TABLE ints AS
     SELECT (random() * 1e12)::bigint AS k, 1 + (i % 30) AS day FROM generate_series(1, :rows) AS i;
 VACUUM ANALYZE ints;
 
--- Sketches of all rows, of a thirtieth of the rows, and of keys with few frequent ones.
+-- Makes sketches of all rows, of a thirtieth of the rows, and of keys of which few are
+-- frequent.
 CREATE FUNCTION make_stored(structure text, stored int) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     EXECUTE format('CREATE UNLOGGED TABLE %I AS

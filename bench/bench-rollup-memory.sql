@@ -1,6 +1,6 @@
--- Rollups of a log whose groups do not fit into memory: 60 days of :rows rows, in the order of
--- time and in random order, with 4 MB and with 256 MB, and against the ordinary plan with
--- 4 MB.  Runs after bench-rollup.sql, in the same database.
+-- Measures rollups of a log whose groups do not fit into memory: 60 days of :rows rows, in the
+-- order of time and in random order, with work_mem of 4 MB and of 256 MB, against the ordinary
+-- plan with 4 MB.  Runs after bench-rollup.sql, in the same database.
 SET timezone = 'Europe/Berlin';
 TRUNCATE benchmarks, timings;
 SELECT setseed(0.5) \g /dev/null
@@ -11,7 +11,7 @@ ORDER BY id;
 CREATE TABLE shuffled AS SELECT * FROM ordered ORDER BY random();
 VACUUM ANALYZE ordered, shuffled;
 
--- Values are read as bytes, as whoever stores them does.
+-- Queries read values as bytes, as storing the values does.
 INSERT INTO benchmarks (what, query, rival, bound, target, holds, settings, rival_settings)
 SELECT format('| `%s` | `%s` | %s |', step, aggregate, log), query, query, '<=', target,
     format('SELECT bool_and(total IS NOT DISTINCT FROM n) FROM (SELECT %s AS g, %s(%s) AS total FROM %I GROUP BY 1) AS s

@@ -1,5 +1,6 @@
--- A log of :rows rows and 30 days, its daily rollups and questions to both, with qsketch
--- and in exact SQL.  Prints the table of README.md, and fails if an answer is wrong.
+-- Measures a log of :rows rows and 30 days, its daily rollups, and queries of both, with
+-- qsketch and in exact SQL.  Prints the table of README.md, and fails if an answer is
+-- wrong.
 CREATE EXTENSION qsketch;
 \i ratios.sql
 

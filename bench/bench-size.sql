@@ -1,5 +1,5 @@
--- What values take on disk, what keeping them current writes, and what reading them costs.
--- :rows of a log.
+-- Measures the size of values on disk, the WAL of keeping values current, and the time of
+-- reading them.  The log has :rows rows.
 SET client_min_messages = warning;
 SET max_parallel_workers_per_gather = 0;
 CREATE EXTENSION qsketch;
@@ -20,7 +20,8 @@ INSERT INTO sizes (what, bytes, most)
 SELECT '100,000 groups of 100 keys, bytes a key', round(sum(octet_length(sk::bytea)) / 1e7, 1), 16.6
 FROM (SELECT qsketch_agg(hashint8extended(i, g)) AS sk FROM generate_series(1, 100000) AS g, generate_series(1, 100) AS i GROUP BY g) AS s;
 
--- A web log: day x country x the 20 most frequent pages, beside the exact rollup.
+-- A web log: the 20 most frequent pages of each day and country, compared with
+-- the exact rollup.
 SELECT setseed(0.5) \g /dev/null
 CREATE UNLOGGED TABLE log AS
 SELECT date '2026-01-01' + (i % 43)::int AS day, (ARRAY['us', 'in', 'br', 'de', 'gb', 'jp', 'fr'])[1 + floor(7 * random())::int] AS country,
@@ -32,7 +33,8 @@ INSERT INTO sizes (what, bytes, most, beside)
 SELECT format('day x country x top 20: %s groups, %s rows', (SELECT count(*) FROM rollup), :rows), pg_total_relation_size('rollup'), 28e6 * :rows / 5e6,
     format('exact rollup of %s rows: %s', (SELECT count(*) FROM exact), pg_size_pretty(pg_total_relation_size('exact')));
 
--- The other families, of the same few keys in room for many.
+-- The other families: a small number of keys in values that are made for many
+-- keys.
 INSERT INTO sizes (what, bytes, beside)
 SELECT 'list of 20 top keys, 4000 distinct ones', octet_length(qtop_agg('key ' || i, 20)::bytea), 'the sketch in it is compact' FROM generate_series(1, 4000) AS i;
 INSERT INTO sizes (what, bytes, beside)
@@ -66,7 +68,7 @@ CREATE FUNCTION next_batch(number int) RETURNS void LANGUAGE sql AS $$
 CREATE TABLE written (id int GENERATED ALWAYS AS IDENTITY, what text, wal numeric DEFAULT 0, most numeric);
 INSERT INTO written (what, most) VALUES ('append', 1e6), ('append, and fold the small rows', 2e6),
     ('append, and fold all rows into ten', NULL), ('upsert', NULL), ('exact counts, upserted', NULL);
--- Adds the WAL of a statement to that of these ways.
+-- Adds the WAL of a statement to the sums of these ways.
 CREATE PROCEDURE write_wal(ways text[], statement text) LANGUAGE plpgsql AS $$
 DECLARE
     start pg_lsn := pg_current_wal_insert_lsn();

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 #
 # Measures the speed of the extension inside PostgreSQL, in short: "make bench-sql".  Prints a Markdown
-# table.  bench-sql.sql has the queries and those they are compared with; all ratios come from this one
-# run.  "make bench" measures everything.
+# table.  bench-sql.sql has the queries, and the queries that they are compared with.  All ratios are
+# from one run.  "make bench" measures everything.
 #
-# ROWS (10000000) is the size of the tables.
+# ROWS (10000000) is the number of rows of each table.
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 

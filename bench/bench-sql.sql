@@ -9,7 +9,7 @@ CREATE EXTENSION hll;
 \endif
 \i ratios.sql
 
--- Mostly distinct keys: caching gains nothing, neither for queries nor for their rivals.
+-- Keys are mostly distinct, so caches speed up neither the queries nor their rivals.
 SELECT setseed(0.42) \g /dev/null
 CREATE UNLOGGED TABLE ints AS
     SELECT (random() * 1e12)::bigint AS k FROM generate_series(1, :rows);

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 #
-# Compares sketches, exact SQL and DuckDB on one table of 8 columns, with PostgreSQL's own settings, with 2
-# workers and with none, cold and warm: "make bench-stock".  Checks all answers, and writes its table into
-# docs/engineering/performance.md.
+# Compares sketches, exact SQL and DuckDB on one table of 8 columns, with PostgreSQL's default settings,
+# with 2 workers and with none, cold and warm: "make bench-stock".  Checks all answers, and writes its
+# table into docs/engineering/performance.md.
 #
 # Before a cold run the server is restarted, and the table's files are dropped from the file cache.  A warm
-# run is the second of two.  If the files cannot be dropped (in memory file systems), there are no cold
+# run is the second of two runs.  On memory file systems files cannot be dropped, so there are no cold
 # runs.
 #
 #	ROWS (4000000)  rows of the table
@@ -18,7 +18,7 @@ in_sql() {
 	psql -XAtq -v ON_ERROR_STOP=1 "$@"
 }
 
-# Drops files from the file cache; fails if a part of them is still cached.
+# Drops files from the file cache; fails if any page of them is still cached.
 drop_cache() {
 	local file cached
 	for file; do
@@ -90,7 +90,7 @@ each_run() {
 	done
 }
 
-# measure SYSTEM ID WORKERS
+# measure SYSTEM ID WORKERS: measures one query.
 measure() {
 	[ $cold = no ] || "measure_$1" "$2" "$3" true
 	"measure_$1" "$2" "$3" false

@@ -1,5 +1,5 @@
--- The data and the queries of bench-stock.sh, for :rows rows.  Each query returns one
--- value, so that answers can be compared.
+-- Makes the data and the queries of bench-stock.sh, for :rows rows.  Each query
+-- returns one value, so that answers can be compared.
 CREATE EXTENSION qsketch;
 \i timing.sql
 \i hits.sql
@@ -11,11 +11,12 @@ CREATE TABLE queries (
     what     text,                      -- how the page names it
     query    text
 );
--- "workers" are those of a query by PostgreSQL; DuckDB has 2 threads instead of 2, and 1 of none.
+-- "workers" is the number of PostgreSQL's parallel workers.  For 2 workers DuckDB has 2 threads,
+-- for 0 workers it has 1 thread.
 CREATE TABLE timings (id int, workers int, cold boolean, ms float8);
 CREATE TABLE answers (id int, workers int, answer text);
 
--- Users and their counts as one value, most frequent users first.
+-- Returns users and their counts as one value, most frequent users first.
 CREATE FUNCTION as_list(query text) RETURNS text LANGUAGE sql AS $$
     SELECT format('SELECT string_agg(user_id || '':'' || n, '' '' ORDER BY n DESC, user_id) FROM (%s) AS t', query)
 $$;
@@ -40,7 +41,8 @@ INSERT INTO queries (question, system, what, query) VALUES
 ('number of users, exactly', 'PostgreSQL', '`count(DISTINCT user_id)`', 'SELECT count(DISTINCT user_id) FROM hits'),
 ('number of users, exactly', 'DuckDB', '`count(DISTINCT user_id)`', 'SELECT count(DISTINCT user_id) FROM hits');
 
--- Measures one query: cold its only run, else its second one.  The extension is loaded before.
+-- Measures one query: if cold, its only run, else its second run.  The extension is loaded
+-- before.
 CREATE FUNCTION measure(query_id int, workers int, cold boolean) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     asked text := (SELECT query FROM queries WHERE id = query_id);

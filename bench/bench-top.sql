@@ -1,4 +1,4 @@
--- qtop_exact against GROUP BY on the columns of a web log of :rows rows.
+-- Compares qtop_exact with GROUP BY on the columns of a web log of :rows rows.
 CREATE EXTENSION qsketch;
 \i ratios.sql
 

@@ -3,13 +3,13 @@
 # Measures the speed of the extension inside PostgreSQL, in full: "make bench".  Makes its own data on a
 # throw-away server, measures everything in one run, checks the results, and writes
 # docs/engineering/performance.md with its figures, and a table in docs/recipes.md.  The page's text from
-# "What makes some slow" on is kept; check by hand that it still holds.
+# "What makes some slow" on is kept.  Check by hand that this text is still true.
 #
-# Takes about eight minutes on two cores that have nothing else to do.
+# Takes about eight minutes on two idle cores.
 #
 #	ROWS (10000000)     rows of the tables; 100000000 needs 40 GB of memory and BUFFERS=24GB
 #	MOST_ROWS (30000000, or ROWS with less than 20 GB of memory)
-#	                    rows of one more table, to show how cost grows; 100000000 takes some
+#	                    rows of one more table, to show how time grows; 100000000 takes some
 #	                    minutes more
 #	STORED (1000)       stored sketches of 1 MB that are merged
 #	TURNS (5)           runs of each query that has a target
@@ -65,6 +65,6 @@ page=docs/engineering/performance.md
 cp "$folder/page" "$page"
 gnuplot -e "folder = '$folder'" bench/bench.gp
 echo "written: $page and its figures" >&2
-# $(...) drops all empty lines at the end, so one is added again
+# $(...) drops all empty lines at the end, so printf adds an empty line.
 printf '%s\n\nMeasured on %s.\n' "$(cat "$folder/week")" "$(hardware)" >"$folder/week.lines"
 put_into docs/recipes.md bench "$folder/week.lines"

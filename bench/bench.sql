@@ -1,6 +1,6 @@
--- The benchmark's data and queries, run by bench.sh with the number of rows in
--- :rows, of the largest one in :most_rows, of stored sketches in :stored, and of
--- runs of each in :turns.
+-- Makes the benchmark's data and runs its queries.  Run by bench.sh with the
+-- number of rows in :rows, of rows of the largest table in :most_rows, of stored
+-- sketches in :stored, and of runs of each query in :turns.
 --
 -- Prints the first part of docs/engineering/performance.md and leaves the figures' numbers
 -- in the table "points".
@@ -12,8 +12,9 @@ CREATE EXTENSION hll;
 CREATE EXTENSION tdigest;
 \i ratios.sql
 
--- Uniform over as many keys as rows (63% of them occur), Zipf with exponent 1
--- over a million keys, and strings.
+-- Uniform keys from as many values as there are rows (63% of the values occur),
+-- Zipf-distributed keys with exponent 1 over a million values, and strings with
+-- the uniform keys.
 SELECT setseed(0.42) \g /dev/null
 CREATE UNLOGGED TABLE ints AS
     SELECT (random() * :rows)::bigint AS k, i AS v FROM generate_series(1, :rows) AS i;
@@ -23,7 +24,7 @@ CREATE UNLOGGED TABLE zipf AS
 CREATE UNLOGGED TABLE texts AS SELECT 'user ' || lpad(k::text, 12, '0') AS t FROM ints;
 CREATE UNLOGGED TABLE dated AS
     SELECT k, (random() * 30)::int % 30 AS day, (random() * 100)::int % 100 AS percent FROM ints;
--- A log, in the order of its times: 30 days, of 20 places.
+-- A log of 30 days and 20 places, in the order of time.
 CREATE UNLOGGED TABLE logs AS
     SELECT k, timestamp '2026-01-01' + (v - 1) * (interval '30 days' / :rows) AS ts, (random() * 20)::int % 20 AS place FROM ints;
 -- "partitioned" is loaded day by day.  "strewn" is loaded in the order of the rows, so that the pages of a
@@ -125,8 +126,8 @@ SELECT run_benchmarks(:turns) \g /dev/null
 \i print-ratios.sql
 
 --
--- The default structure against sub_warp: the same work with sketches of the same
--- size
+-- The default structure against sub_warp: the same queries with sketches of the
+-- same size
 --
 CREATE TABLE stored_sub_warp AS SELECT qsketch_agg(k, qsketch_new('sub_warp')) AS sk FROM ints;
 CREATE UNLOGGED TABLE many_sub_warp AS SELECT i AS day, sk FROM stored_sub_warp, generate_series(1, :stored) AS i;
@@ -135,7 +136,8 @@ SELECT pg_prewarm('many_sub_warp') \g /dev/null
 TRUNCATE benchmarks, timings;
 DROP TABLE results;
 
--- The rival of each query is the query itself with other tables and another template.
+-- Returns the rival of a query: the same query with the tables and the template of
+-- sub_warp.
 CREATE FUNCTION with_sub_warp(query text) RETURNS text LANGUAGE sql AS $$
     SELECT regexp_replace(regexp_replace(regexp_replace(query,
         '\m(stored|many)\M', '\1_sub_warp', 'g'),
@@ -160,7 +162,8 @@ SELECT what, query, with_sub_warp(query), '<=', CASE what WHEN 'loading' THEN 3 
     ('merging', 'SELECT qsketch_total(qsketch_merge_agg(sk)) FROM many', '{}'),
     ('loading', 'SELECT sum(length(sk::bytea)) FROM many', '{}')) AS v(what, query, settings);
 SELECT run_benchmarks(:turns) \g /dev/null
--- Printed, but not on the page, which only says what is slower.
+-- Prints the comparison, which is not on the page.  The page only names slower
+-- queries.
 \o | cat >&2
 \qecho
 \qecho '## The default structure against sub_warp'
@@ -176,8 +179,9 @@ DROP TABLE many_sub_warp;
 --
 CREATE TABLE points (figure text, curve text, x float8, ms float8, rows float8);
 
--- Measures a query several times with the given settings, a long one less often:
--- other work on the machine disturbs short runs most.
+-- Measures a query several times with the given settings.  Short queries run
+-- more often than long queries, because other work on the machine disturbs short
+-- runs most.
 CREATE FUNCTION measure(figure text, curve text, x float8, rows float8, query text,
     settings text[] DEFAULT '{}', times int DEFAULT 3) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -208,7 +212,7 @@ BEGIN
     END LOOP;
     RESET qsketch.simd;
 END $$;
--- 512 MB of slim counters have eight times as much behind them
+-- 512 MB of slim counters have 4 GB of fat counters
 SELECT measure('size', s || ' ' || simd.name, 2 ^ mb, :rows / 5,
     format('SELECT qsketch_total(qsketch_agg(k, qsketch_new(%L, %L))) FROM part', s, 2 ^ mb * 1024 || 'kB'),
     ARRAY['qsketch.simd', simd.name])
@@ -224,7 +228,7 @@ FROM generate_series(0, :workers) AS workers, (VALUES
     ('count(*)', 'SELECT count(*) FROM ints', '{}'),
     ('bit_xor', 'SELECT bit_xor(k) FROM ints', '{}')) AS c(curve, query, settings) \g /dev/null
 
--- by the number of rows: tables with more rows than "ints" are made here
+-- by the number of rows; makes tables with more rows than "ints"
 CREATE FUNCTION rows_table(n bigint, rows bigint) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
     IF n = rows THEN
@@ -300,7 +304,7 @@ FROM measured AS small JOIN measured AS large USING (curve)
 WHERE small.x = :rows AND large.x = (SELECT max(n) FROM heights) ORDER BY large.ms;
 
 -- One week: keys looked up in seven stored sketches, one by one, as an array in
--- each, and in their merge
+-- each sketch, and in the merged sketch
 SELECT measure('week', way, n, n, format(query, n), '{}', :turns) FROM unnest(ARRAY[1, 100, 10000]) AS n, (VALUES
     ('each', 'SELECT sum(e) FROM (SELECT k, sum(qsketch_estimate(sk, k)) AS e
         FROM (SELECT sk FROM many LIMIT 7) AS m, (SELECT k FROM keys LIMIT %s) AS k GROUP BY k) AS s'),
@@ -309,7 +313,8 @@ SELECT measure('week', way, n, n, format(query, n), '{}', :turns) FROM unnest(AR
     ('merge', 'SELECT sum(qsketch_estimate(week, k)) FROM (SELECT qsketch_merge_agg(sk) AS week
         FROM (SELECT sk FROM many LIMIT 7) AS m) AS w, (SELECT k FROM keys LIMIT %s) AS k')) AS v(way, query) \g /dev/null
 
--- For gnuplot: a block of lines for each curve, two empty lines in between.
+-- Returns data for gnuplot: a block of lines for each curve, two empty lines
+-- between blocks.
 CREATE FUNCTION blocks(which text) RETURNS text LANGUAGE sql AS $$
     SELECT string_agg(format(E'"%s"\n%s', curve, lines), E'\n\n\n' ORDER BY first)
     FROM (
@@ -321,7 +326,7 @@ CREATE FUNCTION blocks(which text) RETURNS text LANGUAGE sql AS $$
         ) AS p GROUP BY curve
     ) AS c
 $$;
--- For the recipes: times of a week.
+-- Returns times of a week for docs/recipes.md.
 CREATE FUNCTION ms_of(keys float8, way text) RETURNS numeric LANGUAGE sql AS $$
     SELECT round(ms::numeric, CASE WHEN ms < 10 THEN 1 ELSE 0 END) FROM points WHERE figure = 'week' AND x = keys AND curve = way
 $$;

@@ -1,4 +1,5 @@
--- The demonstration's queries, run by demo.sh with tables packages and edges.
+-- Runs the demonstration's queries.  Run by demo.sh with tables packages and
+-- edges.
 
 \pset footer off
 SET client_min_messages = warning;
@@ -32,8 +33,8 @@ CREATE TABLE exact AS SELECT needs, count(*) AS n FROM edges GROUP BY needs;
 CREATE TABLE small AS
     SELECT qsketch_agg(needs, qsketch_new(size => '64kB')) AS sk FROM edges;
 
--- The twenty keys with the largest estimates among all keys, as one finds them
--- without counting.  "place" is their rank by counting; ties share the better rank.
+-- Returns the twenty keys with the largest estimates among all keys, which need no
+-- counting.  "place" is the rank by exact counts; ties share the better rank.
 CREATE FUNCTION top_by_estimate(sk qsketch, counts regclass, key_column name)
     RETURNS TABLE (key text, estimate bigint, exact bigint, error bigint, place bigint) LANGUAGE plpgsql AS $$
 BEGIN
@@ -41,7 +42,7 @@ BEGIN
         (SELECT %1$I, n, qsketch_estimate($1, %1$I) AS e, rank() OVER (ORDER BY n DESC) FROM %2$s) AS probed
         ORDER BY e DESC, %1$I LIMIT 20', key_column, counts) USING sk;
 END $$;
--- These twenty keys beside the twenty that counting finds.
+-- Returns the twenty keys by estimate beside the twenty keys by count.
 CREATE FUNCTION top_20(sk qsketch, counts regclass, key_column name)
     RETURNS TABLE ("place" bigint, "by estimate" text, estimate bigint, exact bigint, error bigint,
         "by counting" text, count bigint) LANGUAGE plpgsql AS $$
@@ -92,8 +93,8 @@ SELECT 'exact counts', pg_size_pretty(pg_table_size('exact')),
 \echo
 \echo 'Generating them ...'
 \echo
--- The inverse of the continuous distribution with exponent 1.1; the constant
--- is 1 - 1e6 ^ (1 - 1.1).
+-- Keys are drawn by the inverse of the continuous power law with exponent 1.1
+-- up to 1e6.  The constant is 1 - 1e6 ^ (1 - 1.1).
 SELECT setseed(0.42) \g /dev/null
 CREATE UNLOGGED TABLE events AS
     SELECT 1 + i / 1500000 AS day,

@@ -1,5 +1,5 @@
--- Sketches over postgres_fdw: run by fdw-bench.sh with the number of rows in :rows,
--- of runs in :turns, and the server's address in :host.
+-- Measures sketches over postgres_fdw.  Run by fdw-bench.sh with the number of rows
+-- in :rows, of runs in :turns, and the server's address in :host.
 
 SET client_min_messages = warning;
 CREATE EXTENSION qsketch;
@@ -32,7 +32,7 @@ VACUUM ANALYZE;
 SET client_min_messages = warning;
 
 --
--- This one: the tables as partitions by region, and by day; and the views
+-- This server: the tables as partitions by region, and by day; and the views
 --
 CREATE SERVER far FOREIGN DATA WRAPPER postgres_fdw
     OPTIONS (host :'host', dbname 'far', extensions 'qsketch', async_capable 'true', fetch_size '10000');
@@ -53,7 +53,8 @@ CREATE VIEW sketched AS SELECT * FROM sketched0 UNION ALL SELECT * FROM sketched
     UNION ALL SELECT * FROM sketched2 UNION ALL SELECT * FROM sketched3;
 
 --
--- Check that each result is the sketch of the local table, and then measure its time.
+-- Checks that each result is the sketch of the local table, and then measures its
+-- time.
 --
 CREATE FUNCTION same(query text, as_column text) RETURNS text LANGUAGE sql AS $$
     SELECT format('SELECT (%s) = %I FROM local', query, as_column)

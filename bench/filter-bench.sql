@@ -1,6 +1,6 @@
--- Filters inside PostgreSQL: run by filter-bench.sh with the number of rows in
--- :rows, of runs in :turns, of workers in :workers, of keys of the Bloom filters
--- in :keys, and the module of baselines (pg_filters.c) in :module.
+-- Measures filters inside PostgreSQL.  Run by filter-bench.sh with the number of
+-- rows in :rows, of runs in :turns, of workers in :workers, of keys of the Bloom
+-- filters in :keys, and the module of baselines (pg_filters.c) in :module.
 
 SET client_min_messages = warning;
 CREATE EXTENSION qsketch;
@@ -14,7 +14,8 @@ CREATE FUNCTION filter_bench_coins_final(internal) RETURNS bigint AS :'module' L
 CREATE AGGREGATE coins(bigint, int, float8, bigint) (SFUNC = filter_bench_coins, STYPE = internal,
     FINALFUNC = filter_bench_coins_final);
 
--- Half of the rows have few keys, 1,000 rows each; the other half has uniform keys.
+-- Half of the rows have frequent keys, with 1,000 rows for each key.  The other
+-- half has uniform keys.
 SELECT setseed(0.42) \g /dev/null
 CREATE UNLOGGED TABLE ints AS
     SELECT CASE WHEN i % 2 = 0 THEN i / 2 % (:rows / 2000) ELSE (random() * :rows)::bigint END AS k, i::bigint AS v
@@ -50,7 +51,8 @@ SELECT run_benchmarks(:turns) \g /dev/null
 \i print-ratios.sql
 
 --
--- By number of positions: a coin for each position sets the same number of bits, but for chance.
+-- By number of positions: the rival draws a random number for each position, and sets about the
+-- same number of bits.
 --
 CREATE TABLE hashes AS SELECT k, t, bits, probability
 FROM unnest('{25,50,100,200,400,800}'::int[]) AS k, LATERAL (SELECT qfilter_new(1000000, 1000, k => k)) AS f(t), LATERAL qfilter_info(t);
@@ -63,7 +65,7 @@ DO $$ DECLARE h hashes; coin bigint; ours bigint; BEGIN
 END $$;
 
 --
--- Bloom filters beside that of PostgreSQL
+-- Bloom filters compared with PostgreSQL's Bloom filter
 --
 SET filter_bench.keys = :'keys';
 CREATE TABLE blooms AS SELECT * FROM filter_bench_bloom(:keys, 16, 3);

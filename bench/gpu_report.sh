@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 #
-# Writes the lines of gpu_bench as tables into docs/engineering/gpu-performance.md, between the marks that
-# the page has.
+# Writes the lines of gpu_bench as tables into docs/engineering/gpu-performance.md, between the comment
+# lines that mark the tables.
 #
 #	gpu_report.sh [lines of gpu_bench]
 #
-# The text around the tables is written by hand.  Some results are in no table: the sections "batches",
-# "access", "depth", "host" and "sf", the queries of "skew", and, in "sizes" and "bulk", tables above 512
-# MB, which SQL refuses.
+# The text around the tables is written by hand.  The tables leave out the sections "batches", "access",
+# "depth", "host" and "sf", the queries of "skew", and the sizes above 512 MB of "sizes" and "bulk",
+# which SQL refuses.
 set -eu
 cd "$(dirname "$0")/.."
 lines=${1:-build/gpu/gpu-bench.tsv}

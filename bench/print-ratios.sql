@@ -1,5 +1,6 @@
 -- Prints the measurements of run_benchmarks(), and fails if a result is wrong.  If "above" is
--- set, it prints those with a larger ratio, and counts the others.
+-- set, prints only measurements with a larger ratio, and the number of the other
+-- measurements.
 CREATE TABLE results AS SELECT * FROM benchmark_results();
 \qecho '| what | query | ms | against | ms | ratio | target | |'
 \qecho '|---|---|---:|---|---:|---:|---:|---|'

@@ -1,4 +1,4 @@
--- Checks all answers of bench-stock.sh, and prints its table and what the estimates were.
+-- Checks all answers of bench-stock.sh, and prints its table and the estimates.
 
 -- True if PostgreSQL plans two workers by itself.
 CREATE FUNCTION uses_two_workers(query text) RETURNS boolean LANGUAGE plpgsql AS $$
@@ -21,7 +21,8 @@ CREATE TABLE exact_top AS SELECT user_id, count(*) AS n FROM hits GROUP BY user_
 CREATE TABLE tops AS SELECT workers, answer::qtop AS top FROM answers JOIN queries USING (id) WHERE what ~ '^`qtop_agg';
 CREATE TABLE listed AS SELECT workers, l.* FROM tops, qtop_list(top, 20, NULL::bigint) AS l;
 DO $$ BEGIN
-    -- Which keys beyond the top ones are kept depends on the plan; the sketch beside them does not.
+    -- A list's candidates depend on the plan, but its sketch does not.  So the sketches are
+    -- compared.
     UPDATE answers SET answer = qtop_sketch(answer::qtop)::text FROM queries WHERE queries.id = answers.id AND what ~ '^`qtop_agg';
     ASSERT NOT EXISTS (SELECT FROM answers JOIN queries USING (id) WHERE what !~ 'approx_'
         GROUP BY id HAVING count(*) <> 2 OR count(DISTINCT answer) <> 1), 'workers changed an answer';

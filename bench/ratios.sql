@@ -1,10 +1,10 @@
--- Compares queries with their rivals: which one is faster, by how much, and whether the result is right.
+-- Compares queries with their rivals: the ratio of their times, and whether the result is right.
 
 \i timing.sql
 
 -- For a target "at most" the ratio is time / rival's time, for "at least" it is
--- rival's time / time.  In each turn the query and its rival run one right after
--- the other, because the speed of a shared machine changes; the median of all
+-- rival's time / time.  In each turn the query runs right before or after its
+-- rival, because the speed of a shared machine changes.  The median of all
 -- turns' ratios counts.
 CREATE TABLE benchmarks (
     id       int GENERATED ALWAYS AS IDENTITY,
@@ -19,8 +19,8 @@ CREATE TABLE benchmarks (
 );
 CREATE TABLE timings (id int, ms float8, rival_ms float8);
 
--- Runs all queries in turn, after one turn that only warms up.  Two turns are enough
--- for queries that take so long that nothing disturbs them.
+-- Runs all queries in turn, after one turn that only warms up.  Long queries run
+-- only two turns, because other work hardly changes their times.
 CREATE FUNCTION run_benchmarks(turns int) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     b benchmarks;

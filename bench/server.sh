@@ -1,19 +1,19 @@
-# Sourced by the benchmarks: a throw-away server that keeps all data in memory,
-# and the machine it runs on.
+# Sourced by the benchmarks: functions for a throw-away server that keeps all
+# data in memory, and for describing the machine.
 
 . "$(dirname "${BASH_SOURCE[0]}")/../test/server.sh"
 
 hardware() {
 	local model memory
-	# lscpu needs /sys, which a copy of a release lacks
+	# lscpu needs /sys, which a copy of a release (chroot.sh) lacks
 	model=$(lscpu 2>/dev/null | sed -n 's/^Model name: *//p' | head -n 1)
 	model=${model:-$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)}
 	memory=$(awk '/^MemTotal/ { printf "%.0f GiB", $2 / 1048576 }' /proc/meminfo)
 	echo "$model, $(nproc) cores, $memory of memory; PostgreSQL $(psql -XAtc 'SHOW server_version'); $(date +%F)"
 }
 
-# put_into PAGE TARGET FILE: puts the lines of FILE between two lines of the page:
-# the line "make TARGET writes what follows", and the line that marks the end.
+# put_into PAGE TARGET FILE: replaces the lines of the page between "make TARGET
+# writes what follows" and the line that marks the end by the lines of FILE.
 put_into() {
 	local written
 	written=$(mktemp "$SERVER_ROOT/page.XXXXXX")
@@ -43,7 +43,7 @@ bench_server() {
 	cd "$SOURCE/bench"
 }
 
-# Measurements that were not possible, for the page that the benchmark writes.
+# The measurements that were not possible, as the written page names them.
 left_out=()
 leave_out() {
 	left_out+=("$1")
@@ -58,7 +58,7 @@ print_left_out() {
 }
 
 # duckdb_ready: true if DuckDB can be used.  DUCKDB names a folder with node_modules/@duckdb/node-api.
-# Without it DuckDB is installed for this run, if npm and a network exist.
+# Without DUCKDB, npm installs DuckDB for this run, if npm and a network exist.
 duckdb_ready() {
 	command -v node >/dev/null || return 1
 	if [ -z "${DUCKDB:-}" ]; then

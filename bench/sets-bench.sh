@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
 # Runs the benchmark of the sets family and writes docs/engineering/sets-performance.md, except
-# the parts that "make sets-joins" and "make sets-bench-sql" write, and the targets, which it only
-# prints.  If sections are named, it only prints them.
+# the tables that "make sets-joins" and "make sets-bench-sql" write.  Targets are only printed,
+# and so are sections that are named.
 set -eu
 cd "$(dirname "$0")/.."
 

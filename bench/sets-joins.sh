@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# All pairs of sets beside AllPairs and PPJoin: "make sets-joins".  Writes its tables into
-# docs/engineering/sets-performance.md, and the figure sets-joins.svg.
+# Compares finding all pairs of sets with AllPairs and PPJoin: "make sets-joins".  Writes
+# its tables into docs/engineering/sets-performance.md, and the figure sets-joins.svg.
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 

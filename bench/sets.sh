@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# The sets family inside PostgreSQL, against intarray, a self-join in SQL and DuckDB:
-# "make sets-bench-sql".  Writes its table into docs/engineering/sets-performance.md.  A rival
-# that is not installed is left out, and the table says so.
+# Compares the sets family inside PostgreSQL with intarray, a self-join in SQL and DuckDB:
+# "make sets-bench-sql".  Writes its table into docs/engineering/sets-performance.md.  The
+# table leaves out and names rivals that are not installed.
 #
 #	ROWS (10000000)     rows of which a collection is built
 #	DRAWS (10000000)    draws for each of the two stored arrays
@@ -17,7 +17,8 @@ has_intarray() {
 	[ "$(psql -XAtc "SELECT count(*) FROM pg_available_extensions WHERE name = 'intarray'")" = 1 ]
 }
 
-# row WHAT MS THEIRS TARGET SAME: prints one line of the table, with our and DuckDB's milliseconds.
+# row WHAT MS THEIRS TARGET SAME: prints one line of the table, with qsketch's and DuckDB's
+# milliseconds.
 row() {
 	awk -v what="$1" -v ours="$2" -v theirs="$3" -v target="$4" -v same="$5" 'BEGIN {
 		ratio = ours / theirs

@@ -1,6 +1,6 @@
--- The sets family inside PostgreSQL against its rivals, run by sets.sh.  :sessions
--- is the file of the data, :rows and :draws are numbers of rows and draws, and each
--- query runs :turns times.
+-- Compares the sets family inside PostgreSQL with its rivals.  Run by sets.sh.
+-- :sessions is the file of the data, :rows and :draws are the numbers of rows and
+-- draws, and each query runs :turns times.
 --
 -- Prints a Markdown table; every result is compared with the rival's.
 
@@ -8,7 +8,8 @@ SET client_min_messages = warning;
 CREATE EXTENSION qsketch;
 \i ratios.sql
 
--- Rows of two integer columns: 50,000 sets of elements up to a million, small ones more often.
+-- Rows of two integer columns: 50,000 sets of elements up to a million; small elements are
+-- more frequent.
 SELECT setseed(0.42) \g /dev/null
 CREATE UNLOGGED TABLE member AS
     SELECT (random() * 50000)::integer AS s, (random() * random() * 1e6)::integer AS e FROM generate_series(1, :rows);
@@ -27,7 +28,8 @@ INSERT INTO benchmarks (what, query, rival, bound, target, settings, holds) VALU
 ('ordinary plan', 'SELECT qsets_count(qsets_agg(s, e)) FROM member', 'SELECT count(*) FROM member', '<=', 5,
  '{qsketch.enable_columnscan, off}', 'SELECT c = (SELECT qsets_agg(s, e) FROM member WHERE e IS NOT NULL) FROM made');
 
--- One of 5,000 products that 40,000 customers bought: by the prepared collection, since the first two runs do not count.
+-- Sets similar to one of 5,000 products that 40,000 customers bought.  The times are those of the prepared
+-- collection, because the first two runs do not count.
 CREATE UNLOGGED TABLE bought AS SELECT DISTINCT i % 5000 AS product, (random() ^ 2 * 40000)::integer AS customer FROM generate_series(1, 500000) AS i;
 CREATE INDEX ON bought (product, customer);
 CREATE INDEX ON bought (customer, product);
@@ -41,7 +43,8 @@ INSERT INTO benchmarks (what, query, rival, bound, target, holds) VALUES
 ('one of 5,000 sets, prepared', 'SELECT sum(common) FROM products, qsets_similar(c, 17, order_by => ''common'')', 'SELECT sum(common) FROM bought_with(17)',
  '<=', 0.27, 'SELECT (SELECT sum(common) FROM products, qsets_similar(c, 17, order_by => ''common'')) = (SELECT sum(common) FROM bought_with(17))');
 
--- Two stored arrays, sorted, of draws from ten times as many numbers.
+-- Two stored sorted arrays, each of the distinct numbers of :draws draws from
+-- 10 * :draws numbers.
 \if :intarray
 CREATE EXTENSION intarray;
 CREATE TABLE stored AS SELECT
@@ -57,7 +60,7 @@ INSERT INTO benchmarks (what, query, rival, bound, target, holds) VALUES
  'SELECT qsets_intersect_count(a, b) = icount(a & b) AND qsets_intersect(a, b) = a & b FROM stored');
 \endif
 
--- kosarak's first 6,000 sessions against the self-join: the join runs once.
+-- kosarak's first 6,000 sessions against the self-join, which runs once.
 \if :kosarak
 CREATE TABLE line (id integer GENERATED ALWAYS AS IDENTITY, items text);
 \copy line (items) FROM PROGRAM 'cat "$SESSIONS"'
@@ -97,7 +100,8 @@ END $$;
 
 \i print-ratios.sql
 
--- Pairs for other programs to compare with, and times without a rival in PostgreSQL.
+-- Writes pairs that other programs compare with theirs, and measures times that have
+-- no rival in PostgreSQL.
 \if :kosarak
 \o :folder/ours
 SELECT 'first ' || count(*) || ' ' || sum(common) || ' ' || sum(a * common + b) FROM (SELECT qsets_agg(id, item) AS c FROM first_sessions) AS s, qsets_pairs(c, min_count => 5);

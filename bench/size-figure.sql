@@ -1,9 +1,11 @@
--- The data of docs/storage.svg: stored bytes by distinct keys, up to :most.
+-- Computes the data of docs/storage.svg: stored bytes by number of distinct
+-- keys, up to :most keys.
 SET client_min_messages = warning;
 DROP EXTENSION IF EXISTS qsketch CASCADE;
 CREATE EXTENSION qsketch;
 
--- The bytes of a sketch of n keys.  Its template is a constant of the query.
+-- Returns the bytes of a sketch of n keys.  The template is a constant of the
+-- query.
 CREATE FUNCTION pg_temp.bytes(structure text, size text, n int) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     bytes bigint;
@@ -18,7 +20,8 @@ FROM (VALUES ('multilevel', '64kB'), ('multilevel', '1MB'), ('multilevel', '16MB
     ('half_warp', '1MB'), ('thread', '1MB'), ('sf', '1MB')) AS s(structure, size),
     (SELECT DISTINCT floor(10 ^ (e / 2.0))::int AS n FROM generate_series(0, 14) AS e) AS n
 WHERE n <= :most;
--- A row of key and count takes 24 bytes of header and 4 of item pointer, an entry of its index 20.
+-- A row of key and count takes 24 bytes of header, 4 of item pointer and 16 of values.  An entry
+-- of the index takes 20 bytes.
 INSERT INTO points SELECT 'key and count,', 'with index', n, n * (24 + 4 + 16 + 20) FROM points WHERE structure = 'multilevel' AND size = '1MB';
 SELECT CASE WHEN n = 1 THEN format(E'\n\n"%s %s"\n', structure, size) ELSE '' END || format('%s %s', n, bytes)
 FROM points ORDER BY structure <> 'key and count,', structure <> 'multilevel', structure, length(size), n;

@@ -1,5 +1,5 @@
--- All structures on the same rows, run by structures.sh.  :turns is the number of
--- runs of each query; :clicks says whether clicks are counted, too.
+-- Compares all structures on the same rows.  Run by structures.sh. :turns is the
+-- number of runs of each query; :clicks says whether clicks are counted, too.
 --
 -- Prints the tables of docs/engineering/structures.md, and fails if the default sketch finds
 -- fewer of the most frequent keys than it must.
@@ -16,7 +16,8 @@ CREATE UNLOGGED TABLE zipf_exact AS SELECT k, count(*) AS n FROM zipf GROUP BY k
 VACUUM ANALYZE zipf, zipf_exact;
 
 -- Probes every key, and compares the first keys by estimate with the first keys by
--- count.  A first key by estimate is right if its count is among the largest counts.
+-- count.  A key among the first by estimate is right if its count is among the
+-- largest counts.
 CREATE FUNCTION probe(sk qsketch, exact regclass, OUT mean numeric, OUT most_99 bigint, OUT worst bigint,
     OUT top_20 bigint, OUT top_100 bigint, OUT top_500 bigint, OUT above bigint, OUT said_above bigint)
 LANGUAGE plpgsql AS $$
@@ -32,7 +33,8 @@ BEGIN
 END $$;
 
 --
--- Every structure, at 256 kB and at the default size, and the default structure at others
+-- Every structure with 256 kB and with the default size, and the default structure with
+-- other sizes
 --
 CREATE TABLE sketches (id int GENERATED ALWAYS AS IDENTITY, structure text, size text, is_default boolean, sk qsketch);
 INSERT INTO sketches (structure, size, is_default, sk)
@@ -48,8 +50,8 @@ CREATE TABLE parts AS
     FROM sketches, generate_series(0, 29) AS part;
 VACUUM ANALYZE sketches, parts;
 
--- Runs all queries in turn, so other work on the machine disturbs all alike; the
--- shortest run of each counts.
+-- Runs all queries in turn, so that other work on the machine disturbs all
+-- queries equally.  The shortest run of each query counts.
 CREATE TABLE timings (id int, what text, ms float8);
 CREATE PROCEDURE measure(turns int) LANGUAGE plpgsql AS $$
 DECLARE
@@ -88,7 +90,8 @@ SELECT format('| %s | %s | %s | %s | %s ns | %s µs | %s | %s | %s | %s | %s | %
     mean, most_99, worst, top_100, top_500, to_char(stored, 'FM999,999,999'))
 FROM results ORDER BY pg_size_bytes(size), id;
 
--- a parallel plan, and a merge of 30 parts, must give the same sketch
+-- a parallel plan, and the merge of 30 partial sketches, must return the same
+-- sketch
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
@@ -102,7 +105,7 @@ END $$;
 
 --
 -- 20 million clicks of a million users: nine of ten clicks are spread evenly over all
--- users, the tenth comes from few users
+-- users, and one of ten clicks is of a frequent user
 --
 \if :clicks
 CREATE UNLOGGED TABLE clicks AS
@@ -126,7 +129,8 @@ FROM (VALUES ('multilevel', '256kB'), ('multilevel', '512kB'), ('multilevel', '1
 SELECT format('| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |',
     CASE WHEN is_default THEN structure || ' (default)' ELSE structure END, size, mean, most_99, worst,
     top_20, top_100, above, said_above, to_char(stored, 'FM999,999,999')) FROM click_results;
--- Check with twenty other seeds that the result was no luck; the counts give the same sketches as the rows.
+-- Checks the result with twenty other seeds.  The sketches are made from the counts, and equal the
+-- sketches of the rows.
 SELECT min(n) AS top_20, (SELECT count(*) FROM clicks_exact WHERE n > 1000) AS above
 FROM (SELECT n FROM clicks_exact ORDER BY n DESC LIMIT 20) AS top \gset
 CREATE TABLE seeds AS

@@ -11,7 +11,8 @@ BEGIN
     RETURN 1000 * extract(epoch FROM clock_timestamp() - start);
 END $$;
 
--- Sets settings (name, value, ...), and resets them.
+-- use_settings sets settings (name, value, ...), and reset_settings resets
+-- them.
 CREATE FUNCTION use_settings(settings text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     FOR i IN 1 .. coalesce(array_length(settings, 1), 0) BY 2 LOOP
@@ -37,13 +38,14 @@ BEGIN
     RETURN ms;
 END $$;
 
--- The shortest of three runs.
+-- Returns the time of the shortest of three runs.
 CREATE FUNCTION best_ms(query text) RETURNS int
 LANGUAGE sql AS $$
     SELECT round(min(run_ms(query))) FROM generate_series(1, 3)
 $$;
 
--- Two digits that matter, in the unit that suits.
+-- Returns a time in ms with two decimals below 1 ms, one below 10 ms, else
+-- none.
 CREATE FUNCTION readable_ms(ms numeric) RETURNS text LANGUAGE sql AS $$
     SELECT CASE WHEN ms < 1 THEN round(ms, 2) WHEN ms < 10 THEN round(ms, 1) ELSE round(ms) END || ' ms'
 $$;

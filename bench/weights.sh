@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 #
-# Sketches of weights: "make weights".  Builds its own data on a throw-away server,
-# measures errors by structure, depth and unit, checks predicted errors, and writes
-# the tables into docs/engineering/structures.md, between the lines that mark them.
+# Measures sketches of weights: "make weights".  Makes its own data on a throw-away
+# server, measures errors by structure, depth and unit, checks predicted errors,
+# and writes the tables into docs/engineering/structures.md, between the lines that
+# mark them.
 #
 #	TURNS (5)      runs of each build; the shortest counts
 set -eu -o pipefail

@@ -1,5 +1,5 @@
--- Sketches of weights that differ by orders of magnitude, run by weights.sh with the
--- number of runs of each build in :turns.
+-- Measures sketches of weights that differ by orders of magnitude.  Run by
+-- weights.sh with the number of runs of each build in :turns.
 --
 -- Prints the tables of docs/engineering/structures.md, and fails if a sketch of weights does not
 -- have the predicted errors.
@@ -9,8 +9,8 @@ CREATE EXTENSION qsketch;
 \i timing.sql
 
 -- Two million requests of 200,000 addresses; few addresses have many requests.  A request has 40
--- bytes to 400 kB, evenly in each order of magnitude; the requests of an address mostly have the
--- same order.
+-- bytes to 400 kB, evenly distributed over the orders of magnitude.  The requests of an address
+-- mostly have the same order of magnitude.
 SELECT setseed(0.42) \g /dev/null
 CREATE UNLOGGED TABLE log AS
     SELECT ip, (40 * exp((0.75 * (hashint8(ip) + 2147483648) / 4294967296 + 0.25 * random()) * ln(1e4)))::bigint AS bytes
@@ -19,7 +19,7 @@ CREATE UNLOGGED TABLE log AS
 CREATE UNLOGGED TABLE log_exact AS SELECT ip AS k, sum(bytes)::bigint AS n FROM log GROUP BY ip;
 VACUUM ANALYZE log, log_exact;
 
--- Errors of the estimates of all keys, in "unit" of the weights.
+-- Returns errors of the estimates of all keys, in "unit" of the weights.
 CREATE FUNCTION errors(sk qsketch, exact regclass, unit bigint, OUT mean float8, OUT most_99 bigint, OUT worst bigint)
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -38,7 +38,8 @@ FROM (VALUES (1, 'multilevel, 1 MB, depth 3 (default)', 'multilevel', '1MB', 3, 
     LATERAL (SELECT qsketch_agg(ip, (bytes + unit - 1) / unit, qsketch_new(structure, size, depth, seed => seed)) AS sk FROM log OFFSET 0) AS b,
     errors(sk, 'log_exact', unit) AS e;
 
--- Runs all builds in turn, so other work on the machine disturbs all alike.
+-- Runs all builds in turn, so that other work on the machine disturbs all
+-- builds equally.
 CREATE TABLE timings AS
 SELECT depth, min(run_ms(format('SELECT qsketch_total(qsketch_agg(ip, bytes, qsketch_new(depth => %s))) FROM log', depth))) AS ms
 FROM generate_series(1, :turns) AS turn, generate_series(3, 5) AS depth GROUP BY depth;
@@ -54,7 +55,8 @@ FROM built GROUP BY id, name ORDER BY id;
 \qecho
 SELECT format('Building the first three took %s ms.', string_agg(round(ms)::text, ', ' ORDER BY depth)) FROM timings;
 
--- The error predicted from the weights of a thousand addresses, and the error of the sketch of all.
+-- The error predicted from the weights of a thousand addresses, and the error of the sketch of all
+-- addresses.
 CREATE TABLE predicted AS
 SELECT wanted AS structure, error, i.size, qsketch_error(sk, 0.99) AS had, qsketch_error(qsketch_fold(sk, i.size / 2 || ' bytes'), 0.99) AS half, octet_length(sk::bytea) AS stored
 FROM unnest('{multilevel,thread,warp}'::text[]) AS wanted, unnest('{10000,100000,1000000}'::int[]) AS error,

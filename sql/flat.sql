@@ -1,6 +1,6 @@
--- The objects that each type needs whose values are the bytes of a format (pg/flat.h):
+-- Declares the objects of a type whose values are the bytes of a format (pg/flat.h):
 -- the type @TYPE@ with text and binary form, casts, comparison, operator classes, and
--- what its aggregates share.
+-- common functions of its aggregates.
 
 CREATE TYPE @TYPE@;
 
@@ -14,8 +14,8 @@ CREATE FUNCTION _@TYPE@_@NAME@(@OF@) RETURNS @RESULT@
 COMMENT ON FUNCTION _@TYPE@_@NAME@(@OF@) IS 'I/O';
 
 --@ end
--- storage external: counters and bits do not compress well, and uncompressed values
--- can be read in part
+-- Storage is external, because counters and bits do not compress well, and
+-- uncompressed values can be read in part.
 CREATE TYPE @TYPE@ (
 	INPUT = _@TYPE@_in,
 	OUTPUT = _@TYPE@_out,
@@ -39,7 +39,7 @@ CREATE CAST (bytea AS @TYPE@) WITH FUNCTION _@TYPE@_from_bytea(bytea);
 
 --
 -- Comparison.  Values with equal parameters and contents have equal bytes.  The order
--- means nothing, but DISTINCT inside aggregates needs one.
+-- has no meaning, but DISTINCT inside aggregates needs an order.
 --
 
 --@ each NAME|OPERATOR
@@ -89,7 +89,7 @@ COMMENT ON OPERATOR CLASS @TYPE@_ops USING hash IS 'hash operators of @NOUNS@';
 COMMENT ON OPERATOR FAMILY @TYPE@_ops USING hash IS 'hash operators of @NOUNS@';
 
 --
--- What the aggregates of the type share
+-- Common functions of the type's aggregates
 --
 
 CREATE FUNCTION _@TYPE@_support(internal) RETURNS internal

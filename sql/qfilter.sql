@@ -29,14 +29,14 @@ COMMENT ON FUNCTION qfilter_new_bloom(double precision, double precision, bigint
 
 CREATE FUNCTION qfilter_merge(filter qfilter, other qfilter) RETURNS qfilter
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION qfilter_merge(qfilter, qfilter) IS 'filter of the rows of both';
+COMMENT ON FUNCTION qfilter_merge(qfilter, qfilter) IS 'filter of the rows of both filters';
 
 CREATE OPERATOR || (
 	LEFTARG = qfilter, RIGHTARG = qfilter, FUNCTION = qfilter_merge, COMMUTATOR = ||
 );
 COMMENT ON OPERATOR || (qfilter, qfilter) IS 'merge';
 
--- The operator | stands for a union of bits.
+-- The operator | is another name of the merge, which is a union of bits.
 CREATE OPERATOR | (
 	LEFTARG = qfilter, RIGHTARG = qfilter, FUNCTION = qfilter_merge, COMMUTATOR = |
 );
@@ -48,7 +48,7 @@ COMMENT ON FUNCTION qfilter_fold(qfilter, integer) IS 'filter of the same rows i
 
 CREATE FUNCTION qfilter_fill(filter qfilter) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qfilter_fill(qfilter) IS 'share of set bits';
+COMMENT ON FUNCTION qfilter_fill(qfilter) IS 'fraction of set bits';
 
 CREATE FUNCTION qfilter_distinct(filter qfilter) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -80,13 +80,13 @@ COMMENT ON AGGREGATE qfilter_merge_agg(qfilter) IS 'filter of the rows of all fi
 
 --
 -- Functions of filter and key.  A key may be of any type, as for sketches.  If rows
--- have no ids, their draws come from random numbers.
+-- have no ids, random numbers choose the bits of each row.
 --
 
 --@ each NAME|KEYS|NAMED|VOLATILITY|WHAT
 --@ of agg|anycompatible|key anycompatible|VOLATILE|filter of keys
 --@ of row_agg|anycompatible, anyelement|key anycompatible, row_id anyelement|IMMUTABLE|filter of keys in which the same row never counts twice
---@ of count_agg|anycompatible, bigint|key anycompatible, count bigint|VOLATILE|filter of keys that came so often each
+--@ of count_agg|anycompatible, bigint|key anycompatible, count bigint|VOLATILE|filter of keys, each with the number of its occurrences
 CREATE FUNCTION _qfilter_@NAME@_trans(qfilter, @KEYS@, qfilter) RETURNS qfilter
 	AS 'MODULE_PATHNAME', 'qfilter_@NAME@_trans' LANGUAGE C @VOLATILITY@ PARALLEL SAFE
 	SUPPORT _qfilter_support;
@@ -100,7 +100,8 @@ CREATE AGGREGATE qfilter_@NAME@(@NAMED@, template qfilter) (
 COMMENT ON AGGREGATE qfilter_@NAME@(@KEYS@, qfilter) IS '@WHAT@';
 
 --@ end
--- Raises an error that says how to call the aggregate, instead of one that no such function exists.
+-- Raises an error that says how to call the aggregate, instead of the error that no such function
+-- exists.
 CREATE FUNCTION _qfilter_agg_trans(qfilter, anycompatible) RETURNS qfilter
 	AS 'MODULE_PATHNAME', 'qfilter_agg_without_template' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION _qfilter_agg_trans(qfilter, anycompatible) IS 'aggregate support';
@@ -109,21 +110,21 @@ CREATE AGGREGATE qfilter_agg(key anycompatible) (
 	STYPE = qfilter, SSPACE = 2048, SFUNC = _qfilter_agg_trans,
 	COMBINEFUNC = _qfilter_agg_combine, FINALFUNC = _qfilter_agg_final, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE qfilter_agg(anycompatible) IS 'an error: the template is missing';
+COMMENT ON AGGREGATE qfilter_agg(anycompatible) IS 'an error: the template argument is missing';
 
 CREATE FUNCTION qfilter_estimate(filter qfilter, key anycompatiblenonarray, method text DEFAULT 'corrected')
 	RETURNS double precision
 	AS 'MODULE_PATHNAME', 'qfilter_estimate' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qfilter_estimate(qfilter, anycompatiblenonarray, text) IS 'about how often a key came';
+COMMENT ON FUNCTION qfilter_estimate(qfilter, anycompatiblenonarray, text) IS 'about how often a key occurred';
 
 CREATE FUNCTION qfilter_bounds(filter qfilter, key anycompatible, confidence double precision DEFAULT 0.95,
 	OUT lower double precision, OUT estimate double precision, OUT upper double precision)
 	AS 'MODULE_PATHNAME', 'qfilter_bounds' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qfilter_bounds(qfilter, anycompatible, double precision) IS 'bounds of how often a key came';
+COMMENT ON FUNCTION qfilter_bounds(qfilter, anycompatible, double precision) IS 'bounds of how often a key occurred';
 
 CREATE FUNCTION qfilter_contains(filter qfilter, key anycompatiblenonarray) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'qfilter_contains' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qfilter_contains(qfilter, anycompatiblenonarray) IS 'are all bits of a key set? In a Bloom filter: was it there?';
+COMMENT ON FUNCTION qfilter_contains(qfilter, anycompatiblenonarray) IS 'are all bits of a key set? In a Bloom filter: did the key occur?';
 
 CREATE FUNCTION qfilter_add(filter qfilter, key anycompatible) RETURNS qfilter
 	AS 'MODULE_PATHNAME', 'qfilter_add' LANGUAGE C VOLATILE PARALLEL SAFE;
@@ -131,7 +132,7 @@ COMMENT ON FUNCTION qfilter_add(qfilter, anycompatible) IS 'filter with a row ad
 
 CREATE FUNCTION qfilter_add(filter qfilter, key anycompatible, row_id bigint) RETURNS qfilter
 	AS 'MODULE_PATHNAME', 'qfilter_add_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION qfilter_add(qfilter, anycompatible, bigint) IS 'filter with a row added, unless it is there already';
+COMMENT ON FUNCTION qfilter_add(qfilter, anycompatible, bigint) IS 'filter with a row added, unless the filter has the row already';
 
 --
 -- Batches of keys, as for sketches.  In the functions of batches "method" is varchar.
@@ -146,7 +147,7 @@ COMMENT ON FUNCTION qfilter_estimate(qfilter, anyarray, varchar) IS 'estimate of
 
 CREATE FUNCTION qfilter_contains(filter qfilter, keys anyarray) RETURNS boolean[]
 	AS 'MODULE_PATHNAME', 'qfilter_contains_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qfilter_contains(qfilter, anyarray) IS 'whether each key of an array is there';
+COMMENT ON FUNCTION qfilter_contains(qfilter, anyarray) IS 'whether each key of an array is in the filter';
 
 CREATE FUNCTION qfilter_estimate_key(filter qfilter, key anycompatible, method text DEFAULT 'corrected')
 	RETURNS double precision
@@ -156,4 +157,4 @@ COMMENT ON FUNCTION qfilter_estimate_key(qfilter, anycompatible, text)
 
 CREATE FUNCTION qfilter_contains_key(filter qfilter, key anycompatible) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'qfilter_contains' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qfilter_contains_key(qfilter, anycompatible) IS 'whether one key, which may be an array, is there';
+COMMENT ON FUNCTION qfilter_contains_key(qfilter, anycompatible) IS 'whether one key, which may be an array, is in the filter';

@@ -25,22 +25,22 @@ COMMENT ON FUNCTION qsets_union_count(@ARRAY@, @ARRAY@)
 CREATE FUNCTION qsets_difference_count(a @ARRAY@, b @ARRAY@) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'qsets_@KIND@_difference_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_difference_count(@ARRAY@, @ARRAY@)
-	IS 'number of elements of the first set that the second has not';
+	IS 'number of elements of the first set that are not in the second set';
 
 CREATE FUNCTION qsets_jaccard(a @ARRAY@, b @ARRAY@) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'qsets_@KIND@_jaccard' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_jaccard(@ARRAY@, @ARRAY@)
-	IS 'common elements as a part of the elements in either set';
+	IS 'common elements divided by the elements in either set';
 
 CREATE FUNCTION qsets_overlap(a @ARRAY@, b @ARRAY@) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'qsets_@KIND@_overlap' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_overlap(@ARRAY@, @ARRAY@)
-	IS 'common elements as a part of the smaller set';
+	IS 'common elements divided by the elements of the smaller set';
 
 CREATE FUNCTION qsets_contains_all(a @ARRAY@, b @ARRAY@) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'qsets_@KIND@_contains_all' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_contains_all(@ARRAY@, @ARRAY@)
-	IS 'does the first set have all elements of the second?';
+	IS 'does the first set have all elements of the second set?';
 
 --@ end
 --
@@ -84,7 +84,7 @@ CREATE FUNCTION qsets_info(
 	OUT sets bigint, OUT elements bigint, OUT distinct_elements bigint, OUT largest bigint,
 	OUT exact boolean, OUT key_family text, OUT memory bigint, OUT bytes bigint)
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsets_info(qsets) IS 'numbers and sizes of a collection';
+COMMENT ON FUNCTION qsets_info(qsets) IS 'counts and sizes of a collection';
 
 CREATE FUNCTION qsets_intersect_count(collection qsets, a bigint, b bigint) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'qsets_intersect_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -114,8 +114,8 @@ CREATE FUNCTION _qsets_agg_combine(qsets, qsets) RETURNS qsets
 	SUPPORT _qsets_combine_support;
 COMMENT ON FUNCTION _qsets_agg_combine(qsets, qsets) IS 'aggregate support';
 
--- The cost is that of two lookups.  With a lower one the planner would prefer many
--- workers to QSketchScan.
+-- The cost is that of two lookups.  With a lower cost the planner would prefer
+-- many workers to QSketchScan.
 CREATE FUNCTION _qsets_agg_trans(qsets, bigint, anycompatible) RETURNS qsets
 	AS 'MODULE_PATHNAME', 'qsets_agg_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10
 	SUPPORT _qsets_support;
@@ -127,8 +127,8 @@ CREATE AGGREGATE qsets_agg(set_id bigint, element anycompatible) (
 );
 COMMENT ON AGGREGATE qsets_agg(bigint, anycompatible) IS 'collection of sets of elements';
 
--- Ids of other types raise an error that names qsets_id.  A parameter without a type is text, so qsets_similar accepts
--- a text that is a number as that number.
+-- Ids of other types raise an error that names qsets_id.  A parameter without a type is text, so
+-- qsets_similar accepts the text of a number as an id.
 --@ each ID|SIMILAR|UNLESS
 --@ of text|qsets_similar_text| unless it is a number
 --@ of uuid|qsets_other_id|
@@ -170,7 +170,7 @@ CREATE FUNCTION qsets_pairs(
 	AS 'MODULE_PATHNAME', 'qsets_pairs' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000000
 	SUPPORT _qsets_pairs_support;
 COMMENT ON FUNCTION qsets_pairs(qsets, bigint, double precision, integer, text)
-	IS 'pairs of sets that have much in common';
+	IS 'pairs of sets with many common elements';
 
 CREATE FUNCTION qsets_pairs(
 	collection qsets, other qsets, min_count bigint DEFAULT NULL, min_jaccard double precision DEFAULT 0,
@@ -180,7 +180,7 @@ CREATE FUNCTION qsets_pairs(
 	AS 'MODULE_PATHNAME', 'qsets_pairs_between' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000000
 	SUPPORT _qsets_pairs_support;
 COMMENT ON FUNCTION qsets_pairs(qsets, qsets, bigint, double precision, integer, text)
-	IS 'pairs of a set of the first and one of the second collection that have much in common';
+	IS 'pairs of a set of the first and a set of the second collection, with many common elements';
 
 CREATE FUNCTION qsets_nearest(
 	collection qsets, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
@@ -190,7 +190,7 @@ CREATE FUNCTION qsets_nearest(
 	AS 'MODULE_PATHNAME', 'qsets_nearest' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000000
 	SUPPORT _qsets_pairs_support;
 COMMENT ON FUNCTION qsets_nearest(qsets, bigint, double precision, integer, text, text)
-	IS 'for each set the sets that have most in common with it, the nearest first';
+	IS 'for each set the sets with most elements in common with this set, the nearest first';
 
 CREATE FUNCTION qsets_nearest(
 	collection qsets, other qsets, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
@@ -200,7 +200,7 @@ CREATE FUNCTION qsets_nearest(
 	AS 'MODULE_PATHNAME', 'qsets_nearest_between' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000000
 	SUPPORT _qsets_pairs_support;
 COMMENT ON FUNCTION qsets_nearest(qsets, qsets, bigint, double precision, integer, text, text)
-	IS 'for each set of the first collection the sets of the second that have most in common with it';
+	IS 'for each set of the first collection the sets of the second with most elements in common with this set';
 
 CREATE FUNCTION qsets_similar(
 	collection qsets, set_id bigint, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
@@ -210,7 +210,7 @@ CREATE FUNCTION qsets_similar(
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'qsets_similar' LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 10;
 COMMENT ON FUNCTION qsets_similar(qsets, bigint, bigint, double precision, integer, text)
-	IS 'sets that have most in common with one, the nearest first';
+	IS 'sets with most elements in common with one set, the nearest first';
 
 CREATE FUNCTION qsets_similar(
 	collection qsets, elements anycompatiblearray, min_count bigint DEFAULT 1,
@@ -222,7 +222,7 @@ CREATE FUNCTION qsets_similar(
 	AS 'MODULE_PATHNAME', 'qsets_similar_elements' LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 10;
 COMMENT ON FUNCTION
 	qsets_similar(qsets, anycompatiblearray, bigint, double precision, integer, text)
-	IS 'sets that have most in common with these elements, the nearest first';
+	IS 'sets with most of these elements, the nearest first';
 
 CREATE FUNCTION qsets_pairs_plan(
 	collection qsets, min_count bigint DEFAULT NULL, min_jaccard double precision DEFAULT 0,
@@ -232,4 +232,4 @@ CREATE FUNCTION qsets_pairs_plan(
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'qsets_pairs_plan' LANGUAGE C STABLE PARALLEL SAFE ROWS 8;
 COMMENT ON FUNCTION qsets_pairs_plan(qsets, bigint, double precision, integer, text)
-	IS 'what each method of qsets_pairs would cost, which one it takes, and where';
+	IS 'the cost of each method of qsets_pairs, the chosen method, and its device';

@@ -2,12 +2,12 @@
 \echo Use "CREATE EXTENSION qsketch" to load this file. \quit
 
 --
--- Ask whether the loaded library serves this SQL, before anything else.
+-- Before anything else, asks the loaded library whether it serves this SQL.
 --
--- A call in this script must not be ambiguous.  The schema may have functions of the
--- same name, whose further arguments have defaults; then no cast says which function
--- is meant.  So our function gets a unique name while it is called.  Functions of
--- PostgreSQL are called with their schema.
+-- A call in this script must not be ambiguous.  The schema may have functions with
+-- the same name and further arguments that have defaults.  Then no cast can select a
+-- function, so the extension's function has a unique name while it is called.
+-- Functions of PostgreSQL are called with their schema.
 --
 
 CREATE FUNCTION qsketch_version(sql text DEFAULT '@VERSION@') RETURNS text
@@ -40,7 +40,7 @@ CREATE FUNCTION qsketch_new_for(rows bigint, error double precision,
 	distinct_keys bigint DEFAULT NULL, weights bigint[] DEFAULT NULL) RETURNS qsketch
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_new_for(bigint, double precision, double precision, text, bigint, bigint[])
-	IS 'empty sketch of the least size whose error, in rows or weight, is expected to be no more';
+	IS 'empty sketch of the least size whose expected error, in rows or weight, is at most this error';
 
 --
 -- Functions of two sketches
@@ -58,7 +58,7 @@ COMMENT ON OPERATOR || (qsketch, qsketch) IS 'merge';
 CREATE FUNCTION qsketch_subtract(sketch qsketch, other qsketch) RETURNS qsketch
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_subtract(qsketch, qsketch)
-	IS 'sketch of the keys of the first without those of the second';
+	IS 'sketch of the keys of the first sketch without the keys of the second';
 
 CREATE OPERATOR - (
 	LEFTARG = qsketch, RIGHTARG = qsketch, FUNCTION = qsketch_subtract
@@ -77,13 +77,13 @@ CREATE FUNCTION qsketch_error(sketch qsketch, confidence double precision DEFAUL
 	keys bigint DEFAULT 1) RETURNS bigint
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_error(qsketch, double precision, bigint)
-	IS 'how much an estimate, or each of so many keys'' at once, is too large at most, with this confidence';
+	IS 'upper limit, with this confidence, of the overestimate of one key, or of all of n keys together';
 
 CREATE FUNCTION qsketch_inner_product(a qsketch, b qsketch,
 	OUT estimate double precision, OUT standard_error double precision)
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_inner_product(qsketch, qsketch)
-	IS 'sum over all keys of the products of their counts: size of the join of both';
+	IS 'sum over all keys of the products of their counts: the size of the join of the two sketches'' rows';
 
 CREATE FUNCTION qsketch_distinct(sketch qsketch,
 	OUT estimate double precision, OUT standard_error double precision)
@@ -103,15 +103,15 @@ COMMENT ON FUNCTION qsketch_info(qsketch) IS 'parameters and state of a sketch';
 CREATE FUNCTION qsketch_fold(sketch qsketch, size text) RETURNS qsketch
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_fold(qsketch, text)
-	IS 'same counts in a size smaller by a power of two';
+	IS 'sketch of the same keys, smaller by a power of two';
 
 CREATE FUNCTION qsketch_sf_device(sketch qsketch) RETURNS qsketch
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsketch_sf_device(qsketch) IS 'slim table of an sf sketch alone';
+COMMENT ON FUNCTION qsketch_sf_device(qsketch) IS 'slim table of an sf sketch';
 
 CREATE FUNCTION qsketch_sf_host(sketch qsketch) RETURNS qsketch
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsketch_sf_host(qsketch) IS 'fat table of an sf sketch alone';
+COMMENT ON FUNCTION qsketch_sf_host(qsketch) IS 'fat table of an sf sketch';
 
 CREATE FUNCTION qsketch_sf_full(sketch qsketch) RETURNS qsketch
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -134,7 +134,8 @@ CREATE FUNCTION _qsketch_modify_support(internal) RETURNS internal
 	AS 'MODULE_PATHNAME', 'qsketch_modify_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION _qsketch_modify_support(internal) IS 'planner support';
 
--- The state of a moving aggregate is internal, so that only functions of ours get it.
+-- The state of a moving aggregate is internal, so that only the extension's functions
+-- receive it.
 CREATE FUNCTION _qsketch_moving_merge(internal, qsketch) RETURNS internal
 	AS 'MODULE_PATHNAME', 'qsketch_merge_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION _qsketch_moving_merge(internal, qsketch) IS 'aggregate support';
@@ -160,8 +161,8 @@ COMMENT ON AGGREGATE qsketch_merge_agg(qsketch) IS 'sketch of the keys of all sk
 
 --
 -- Functions of sketch and key.  A key may be of any type: anycompatible is the type of
--- the argument, also if that is a domain, varchar or char(n).  For a literal or a
--- parameter without a type it is text.
+-- the argument, also for a domain, varchar or char(n).  For a literal or a parameter
+-- without a type, anycompatible is text.
 --
 
 --@ each KEYS|NAMED|SUFFIX|WHAT
@@ -206,7 +207,7 @@ CREATE FUNCTION qsketch_bounds(sketch qsketch, key anycompatible, confidence dou
 	keys bigint DEFAULT 1, OUT lower bigint, OUT estimate bigint, OUT upper bigint)
 	AS 'MODULE_PATHNAME', 'qsketch_bounds' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_bounds(qsketch, anycompatible, double precision, bigint)
-	IS 'bounds of the total weight of a key, or of all of so many keys at once';
+	IS 'bounds of the total weight of a key; with n keys, bounds that hold for all n together';
 
 --@ each NAME|DONE
 --@ of add|added
@@ -223,8 +224,8 @@ COMMENT ON FUNCTION qsketch_@NAME@(qsketch, anycompatible, bigint) IS 'sketch wi
 
 --@ end
 --
--- Batches of keys.  For qsketch_estimate an array is a batch of keys.  For all other
--- functions, qsketch_estimate_key among them, it is one key.
+-- Batches of keys.  For qsketch_estimate an array is a batch of keys.  For
+-- qsketch_estimate_key and all functions of one key, an array is one key.
 --
 
 CREATE FUNCTION qsketch_estimate(sketch qsketch, keys anyarray) RETURNS bigint[]
@@ -250,7 +251,7 @@ CREATE FUNCTION qsketch_gpu(
 	OUT values_now bigint, OUT driver text, OUT reason text, OUT peers integer)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsketch_gpu() IS 'GPUs in use, or why there is none';
+COMMENT ON FUNCTION qsketch_gpu() IS 'GPUs in use, or why no GPU is in use';
 
 CREATE FUNCTION _qsketch_gpu_counts(
 	OUT worker_pid integer, OUT values_now integer, OUT cached_now integer,
@@ -263,44 +264,44 @@ CREATE FUNCTION _qsketch_gpu_counts(
 	OUT columns_pushed_out bigint, OUT stats_reset timestamptz)
 	RETURNS record
 	AS 'MODULE_PATHNAME', 'qsketch_gpu_counts' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION _qsketch_gpu_counts() IS 'what the GPU worker holds and has done';
+COMMENT ON FUNCTION _qsketch_gpu_counts() IS 'contents and counters of the GPU worker';
 
 ALTER FUNCTION _qsketch_gpu_counts() RENAME TO "_qsketch_gpu_counts alone";
 CREATE VIEW qsketch_stat_gpu AS SELECT * FROM "_qsketch_gpu_counts alone"() AS _qsketch_gpu_counts;
-COMMENT ON VIEW qsketch_stat_gpu IS 'what the GPU worker holds now, and has done since stats_reset';
+COMMENT ON VIEW qsketch_stat_gpu IS 'what the GPU worker holds now, and its counters since stats_reset';
 ALTER FUNCTION "_qsketch_gpu_counts alone"() RENAME TO _qsketch_gpu_counts;
 COMMENT ON COLUMN qsketch_stat_gpu.worker_pid IS 'process that owns the GPUs; NULL if there is none';
-COMMENT ON COLUMN qsketch_stat_gpu.values_now IS 'sketches, filters and collections of sets that it holds';
-COMMENT ON COLUMN qsketch_stat_gpu.cached_now IS 'held values that are cached: stored ones, and chunks of columns';
+COMMENT ON COLUMN qsketch_stat_gpu.values_now IS 'sketches, filters and collections of sets that the worker holds';
+COMMENT ON COLUMN qsketch_stat_gpu.cached_now IS 'held values that are cached: stored values, and chunks of columns';
 COMMENT ON COLUMN qsketch_stat_gpu.cached_bytes IS 'device memory that cached values and columns take';
 COMMENT ON COLUMN qsketch_stat_gpu.slots IS 'slots through which backends send keys and requests';
-COMMENT ON COLUMN qsketch_stat_gpu.slots_free IS 'slots that nobody uses';
+COMMENT ON COLUMN qsketch_stat_gpu.slots_free IS 'slots that no backend uses';
 COMMENT ON COLUMN qsketch_stat_gpu.values_made IS 'sketches, filters and collections of sets that were made on a GPU or sent there';
 COMMENT ON COLUMN qsketch_stat_gpu.batches IS 'batches of keys that were counted';
 COMMENT ON COLUMN qsketch_stat_gpu.keys IS 'keys in the batches that were counted';
 COMMENT ON COLUMN qsketch_stat_gpu.lookups IS 'batches of keys that were looked up';
 COMMENT ON COLUMN qsketch_stat_gpu.lookup_keys IS 'keys in the batches that were looked up';
 COMMENT ON COLUMN qsketch_stat_gpu.merges IS 'merges of two sketches on a GPU';
-COMMENT ON COLUMN qsketch_stat_gpu.fetches IS 'sketches and filters that were brought back';
+COMMENT ON COLUMN qsketch_stat_gpu.fetches IS 'sketches and filters that backends fetched';
 COMMENT ON COLUMN qsketch_stat_gpu.bytes_in IS 'bytes that backends sent';
-COMMENT ON COLUMN qsketch_stat_gpu.bytes_out IS 'bytes that were sent back';
+COMMENT ON COLUMN qsketch_stat_gpu.bytes_out IS 'bytes that the worker sent to backends';
 COMMENT ON COLUMN qsketch_stat_gpu.cache_hits IS 'lookups and searches that found a cached value';
 COMMENT ON COLUMN qsketch_stat_gpu.cache_misses IS 'lookups and searches that had to send the value';
-COMMENT ON COLUMN qsketch_stat_gpu.fallbacks IS 'values and lookups that stayed with the CPU, or came back, for lack of device memory';
-COMMENT ON COLUMN qsketch_stat_gpu.slot_waits IS 'times that a backend found no free slot';
+COMMENT ON COLUMN qsketch_stat_gpu.fallbacks IS 'values and lookups that stayed on the CPU, or were moved to it, for lack of device memory';
+COMMENT ON COLUMN qsketch_stat_gpu.slot_waits IS 'number of times that a backend found no free slot';
 COMMENT ON COLUMN qsketch_stat_gpu.slot_wait_us IS 'how long backends waited for a slot, in microseconds';
-COMMENT ON COLUMN qsketch_stat_gpu.failures IS 'errors of a GPU, which was lost then, or the worker ended';
+COMMENT ON COLUMN qsketch_stat_gpu.failures IS 'errors after which a GPU was lost or the worker ended';
 COMMENT ON COLUMN qsketch_stat_gpu.set_searches IS 'searches for pairs of sets';
-COMMENT ON COLUMN qsketch_stat_gpu.set_pairs IS 'pairs of sets that were sent back';
-COMMENT ON COLUMN qsketch_stat_gpu.column_keys IS 'keys that came from cached columns';
-COMMENT ON COLUMN qsketch_stat_gpu.values_pushed_out IS 'cached values that were freed to make room';
-COMMENT ON COLUMN qsketch_stat_gpu.columns_pushed_out IS 'chunks of cached columns that were freed to make room';
+COMMENT ON COLUMN qsketch_stat_gpu.set_pairs IS 'pairs of sets that the worker sent to backends';
+COMMENT ON COLUMN qsketch_stat_gpu.column_keys IS 'keys that were read from cached columns';
+COMMENT ON COLUMN qsketch_stat_gpu.values_pushed_out IS 'cached values that were evicted from the cache';
+COMMENT ON COLUMN qsketch_stat_gpu.columns_pushed_out IS 'chunks of cached columns that were evicted from the cache';
 COMMENT ON COLUMN qsketch_stat_gpu.stats_reset IS 'when the counters were last 0';
 GRANT SELECT ON qsketch_stat_gpu TO public;
 
 CREATE FUNCTION qsketch_stat_gpu_reset() RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsketch_stat_gpu_reset() IS 'count anew in qsketch_stat_gpu';
+COMMENT ON FUNCTION qsketch_stat_gpu_reset() IS 'set the counters of qsketch_stat_gpu to 0';
 REVOKE ALL ON FUNCTION qsketch_stat_gpu_reset() FROM public;
 
 CREATE FUNCTION qsketch_gpu_load("table" regclass, columns name[]) RETURNS bigint
@@ -327,7 +328,7 @@ CREATE VIEW qsketch_gpu_columns AS
 		c.pushed_out, c.pushed_out_by, c.pushed_out_at
 	FROM "_qsketch_gpu_copies alone"() AS c, pg_catalog.pg_attribute AS a
 	WHERE a.attrelid OPERATOR(pg_catalog.=) c."table" AND a.attnum OPERATOR(pg_catalog.=) c.attribute;
-COMMENT ON VIEW qsketch_gpu_columns IS 'columns of tables that a GPU has cached, or had chunks of that were freed to make room';
+COMMENT ON VIEW qsketch_gpu_columns IS 'columns that are cached on a GPU, or had chunks that were evicted from the cache';
 ALTER FUNCTION "_qsketch_gpu_copies alone"() RENAME TO _qsketch_gpu_copies;
 COMMENT ON COLUMN qsketch_gpu_columns."table" IS 'table whose column is cached';
 COMMENT ON COLUMN qsketch_gpu_columns."column" IS 'column that is cached';
@@ -335,16 +336,16 @@ COMMENT ON COLUMN qsketch_gpu_columns.rows IS 'keys that are cached: rows in whi
 COMMENT ON COLUMN qsketch_gpu_columns.bytes IS 'device memory that the column takes';
 COMMENT ON COLUMN qsketch_gpu_columns.pages IS 'pages that are cached';
 COMMENT ON COLUMN qsketch_gpu_columns.pages_true
-	IS 'cached pages that are known to be true by the visibility map alone; a query compares the other ones with the table; NULL while another session locks the table';
+	IS 'cached pages that are valid by the visibility map alone; a query compares all other cached pages with the table; NULL while another session locks the table';
 COMMENT ON COLUMN qsketch_gpu_columns.last_used IS 'when the column last served a query, or was loaded';
-COMMENT ON COLUMN qsketch_gpu_columns.pushed_out IS 'chunks that were freed to make room, since the column was loaded';
+COMMENT ON COLUMN qsketch_gpu_columns.pushed_out IS 'chunks that were evicted from the cache since the column was loaded';
 COMMENT ON COLUMN qsketch_gpu_columns.pushed_out_by
-	IS 'role that needed the room last; NULL if none was freed, or because qsketch.gpu_cache_size is smaller now';
-COMMENT ON COLUMN qsketch_gpu_columns.pushed_out_at IS 'when a chunk was last freed to make room';
+	IS 'role for which a chunk was last evicted; NULL if no chunk was evicted, or because qsketch.gpu_cache_size was reduced';
+COMMENT ON COLUMN qsketch_gpu_columns.pushed_out_at IS 'when a chunk was last evicted from the cache';
 GRANT SELECT ON qsketch_gpu_columns TO public;
 
 --
--- What backends are doing, and what they have done
+-- Progress and statistics of backends
 --
 
 CREATE FUNCTION qsketch_progress_of_processes(
@@ -353,7 +354,7 @@ CREATE FUNCTION qsketch_progress_of_processes(
 	OUT keys bigint, OUT sets_total bigint, OUT sets_done bigint, OUT pairs bigint)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsketch_progress_of_processes() IS 'column scans and calls of qsets_pairs that are running, by process';
+COMMENT ON FUNCTION qsketch_progress_of_processes() IS 'running column scans and calls of qsets_pairs, by process';
 
 ALTER FUNCTION qsketch_progress_of_processes() RENAME TO "qsketch_progress_of_processes alone";
 CREATE VIEW qsketch_progress AS
@@ -365,19 +366,19 @@ CREATE VIEW qsketch_progress AS
 		pg_catalog.max(p.sets_total) AS sets_total, pg_catalog.sum(p.sets_done)::pg_catalog.int8 AS sets_done, pg_catalog.sum(p.pairs)::pg_catalog.int8 AS pairs
 	FROM "qsketch_progress_of_processes alone"() AS p LEFT JOIN pg_catalog.pg_database AS d ON d.oid OPERATOR(pg_catalog.=) p.datid
 	GROUP BY coalesce(p.leader_pid, p.pid), p.datid, d.datname, p.relid, p.command, p.id;
-COMMENT ON VIEW qsketch_progress IS 'column scans and calls of qsets_pairs and qsketch_gpu_load that are running';
+COMMENT ON VIEW qsketch_progress IS 'running column scans and calls of qsets_pairs and qsketch_gpu_load';
 ALTER FUNCTION "qsketch_progress_of_processes alone"() RENAME TO qsketch_progress_of_processes;
 COMMENT ON COLUMN qsketch_progress.pid IS 'backend that runs the command';
-COMMENT ON COLUMN qsketch_progress.datid IS 'its database';
-COMMENT ON COLUMN qsketch_progress.datname IS 'name of its database';
-COMMENT ON COLUMN qsketch_progress.relid IS 'table of a column scan, or the one that is loaded';
+COMMENT ON COLUMN qsketch_progress.datid IS 'OID of the database of the backend';
+COMMENT ON COLUMN qsketch_progress.datname IS 'name of the database of the backend';
+COMMENT ON COLUMN qsketch_progress.relid IS 'table that is scanned or loaded';
 COMMENT ON COLUMN qsketch_progress.command IS 'column scan, qsets_pairs or qsketch_gpu_load';
-COMMENT ON COLUMN qsketch_progress.phase IS 'what the command is doing: its phase';
-COMMENT ON COLUMN qsketch_progress.device IS 'where keys are counted or pairs are found: cpu, gpu or both';
+COMMENT ON COLUMN qsketch_progress.phase IS 'present phase of the command';
+COMMENT ON COLUMN qsketch_progress.device IS 'device on which keys are counted or pairs are found: cpu, gpu or both';
 COMMENT ON COLUMN qsketch_progress.workers IS 'parallel workers that take part';
 COMMENT ON COLUMN qsketch_progress.pages_total IS 'pages of the table';
 COMMENT ON COLUMN qsketch_progress.pages_done IS 'pages that were read';
-COMMENT ON COLUMN qsketch_progress.keys IS 'keys that were taken, by all aggregates; 0 with GROUP BY';
+COMMENT ON COLUMN qsketch_progress.keys IS 'keys that all aggregates have counted; 0 with GROUP BY';
 COMMENT ON COLUMN qsketch_progress.sets_total IS 'sets that may have pairs';
 COMMENT ON COLUMN qsketch_progress.sets_done IS 'sets whose pairs were searched, or are being searched';
 COMMENT ON COLUMN qsketch_progress.pairs IS 'pairs that were found';
@@ -389,11 +390,11 @@ CREATE FUNCTION _qsketch_stat_counts(
 	OUT pair_searches_gpu bigint, OUT pairs bigint, OUT stats_reset timestamptz)
 	RETURNS record
 	AS 'MODULE_PATHNAME', 'qsketch_stat_counts' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION _qsketch_stat_counts() IS 'what all backends have done';
+COMMENT ON FUNCTION _qsketch_stat_counts() IS 'counters of all backends';
 
 ALTER FUNCTION _qsketch_stat_counts() RENAME TO "_qsketch_stat_counts alone";
 CREATE VIEW qsketch_stat AS SELECT * FROM "_qsketch_stat_counts alone"() AS _qsketch_stat_counts;
-COMMENT ON VIEW qsketch_stat IS 'what all backends have done since stats_reset';
+COMMENT ON VIEW qsketch_stat IS 'counters of all backends since stats_reset';
 ALTER FUNCTION "_qsketch_stat_counts alone"() RENAME TO _qsketch_stat_counts;
 COMMENT ON COLUMN qsketch_stat.column_scans IS 'column scans';
 COMMENT ON COLUMN qsketch_stat.pages IS 'pages that column scans read';
@@ -410,10 +411,10 @@ GRANT SELECT ON qsketch_stat TO public;
 
 CREATE FUNCTION qsketch_stat_reset() RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsketch_stat_reset() IS 'count anew in qsketch_stat';
+COMMENT ON FUNCTION qsketch_stat_reset() IS 'set the counters of qsketch_stat to 0';
 REVOKE ALL ON FUNCTION qsketch_stat_reset() FROM public;
 
 CREATE FUNCTION qsketch_location(sketch qsketch, OUT part text, OUT location text, OUT bytes bigint)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsketch_location(qsketch) IS 'where the tables of a sketch are';
+COMMENT ON FUNCTION qsketch_location(qsketch) IS 'device of the tables of a sketch';

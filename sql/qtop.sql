@@ -3,7 +3,7 @@
 --
 
 --@ use flat.sql TYPE=qtop NOUN=list NOUNS=lists
-COMMENT ON TYPE qtop IS 'sketch of keys, with the most frequent of them';
+COMMENT ON TYPE qtop IS 'sketch of keys, with the most frequent keys';
 
 -- Without a template the sketch is qsketch_new().
 CREATE FUNCTION qtop_new(n integer, template qsketch DEFAULT @EMPTY@) RETURNS qtop
@@ -12,7 +12,7 @@ COMMENT ON FUNCTION qtop_new(integer, qsketch) IS 'empty list for the n most fre
 
 CREATE FUNCTION qtop_merge(top qtop, other qtop) RETURNS qtop
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION qtop_merge(qtop, qtop) IS 'most frequent keys of both';
+COMMENT ON FUNCTION qtop_merge(qtop, qtop) IS 'most frequent keys of both lists';
 
 CREATE OPERATOR || (
 	LEFTARG = qtop, RIGHTARG = qtop, FUNCTION = qtop_merge, COMMUTATOR = ||
@@ -22,7 +22,7 @@ COMMENT ON OPERATOR || (qtop, qtop) IS 'merge';
 CREATE FUNCTION qtop_subtract(top qtop, other qtop) RETURNS qtop
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION qtop_subtract(qtop, qtop)
-	IS 'list of the keys of the first without those of the second';
+	IS 'list of the keys of the first list without the keys of the second';
 
 CREATE OPERATOR - (
 	LEFTARG = qtop, RIGHTARG = qtop, FUNCTION = qtop_subtract
@@ -91,7 +91,7 @@ CREATE FUNCTION qtop_info(top qtop, OUT n integer, OUT candidates bigint, OUT bo
 	OUT total bigint, OUT key_family text)
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qtop_info(qtop)
-	IS 'what a list was made for, its candidates, and how often any other key occurred at most';
+	IS 'parameters of a list, its candidates, and how often any other key occurred at most';
 
 CREATE FUNCTION qtop_exact("table" regclass, "column" name, n integer, OUT key text, OUT count bigint)
 	RETURNS SETOF record
@@ -106,8 +106,8 @@ CREATE FUNCTION qtop_exact("table" regclass, "column" name, n integer, key_type 
 COMMENT ON FUNCTION qtop_exact(regclass, name, integer, anyelement)
 	IS 'the n most frequent keys of a column, with their exact counts';
 
--- The weight is a cstring because no type is cast to that by itself: a fourth argument
--- NULL::text or NULL::name names the type of the keys.
+-- The weight is a cstring because no type is cast to cstring implicitly.  So a fourth
+-- argument NULL::text or NULL::name names the type of the keys.
 CREATE FUNCTION qtop_exact("table" regclass, "column" name, n integer, weight cstring,
 	OUT key text, OUT total bigint)
 	RETURNS SETOF record
@@ -145,10 +145,10 @@ COMMENT ON AGGREGATE qtop_merge_agg(qtop) IS 'most frequent keys of all lists';
 --
 
 --@ each KEYS|NAMED|SUFFIX|WHAT
---@ of anycompatible, bigint|key anycompatible, n bigint||the n most frequent keys, with a sketch of all
---@ of anycompatible, integer, qsketch|key anycompatible, n integer, template qsketch|_template|the n most frequent keys, with a sketch of all that has the parameters of a template
---@ of anycompatible, bigint, integer|key anycompatible, weight bigint, n integer|_weight|the n keys with the largest weights, with a sketch of all
---@ of anycompatible, bigint, integer, qsketch|key anycompatible, weight bigint, n integer, template qsketch|_weight_template|the n keys with the largest weights, with a sketch of all that has the parameters of a template
+--@ of anycompatible, bigint|key anycompatible, n bigint||the n most frequent keys, with a sketch of all keys
+--@ of anycompatible, integer, qsketch|key anycompatible, n integer, template qsketch|_template|the n most frequent keys, with a sketch of all keys that has the parameters of a template
+--@ of anycompatible, bigint, integer|key anycompatible, weight bigint, n integer|_weight|the n keys with the largest weights, with a sketch of all keys
+--@ of anycompatible, bigint, integer, qsketch|key anycompatible, weight bigint, n integer, template qsketch|_weight_template|the n keys with the largest weights, with a sketch of all keys that has the parameters of a template
 CREATE FUNCTION _qtop_agg_trans(qtop, @KEYS@) RETURNS qtop
 	AS 'MODULE_PATHNAME', 'qtop_agg_trans@SUFFIX@' LANGUAGE C IMMUTABLE PARALLEL SAFE
 	SUPPORT _qtop_support;
@@ -162,7 +162,8 @@ CREATE AGGREGATE qtop_agg(@NAMED@) (
 COMMENT ON AGGREGATE qtop_agg(@KEYS@) IS '@WHAT@';
 
 --@ end
--- Raises an error that names the missing argument, instead of one that no such function exists.
+-- Raises an error that names the missing argument, instead of the error that no such function
+-- exists.
 CREATE FUNCTION _qtop_agg_trans(qtop, anycompatible) RETURNS qtop
 	AS 'MODULE_PATHNAME', 'qtop_agg_without_n' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION _qtop_agg_trans(qtop, anycompatible) IS 'aggregate support';
@@ -177,7 +178,7 @@ CREATE FUNCTION qtop_list(top qtop, OUT key text, OUT estimate bigint, OUT lower
 	AS 'MODULE_PATHNAME', 'qtop_list_without_type' LANGUAGE C STABLE PARALLEL SAFE;
 COMMENT ON FUNCTION qtop_list(qtop) IS 'an error: the type of the keys is missing';
 
--- With this cast, functions of sketches also accept lists.
+-- Lets functions of sketches also accept lists.
 CREATE CAST (qtop AS qsketch) WITH FUNCTION qtop_sketch(qtop) AS IMPLICIT;
 
 CREATE FUNCTION qtop_has(top qtop, key anycompatible) RETURNS boolean
@@ -196,12 +197,12 @@ COMMENT ON FUNCTION qtop_bounds(qtop, anycompatible)
 CREATE FUNCTION qtop_add(top qtop, key anycompatible) RETURNS qtop
 	AS 'MODULE_PATHNAME', 'qtop_add' LANGUAGE C IMMUTABLE PARALLEL SAFE
 	SUPPORT _qsketch_modify_support;
-COMMENT ON FUNCTION qtop_add(qtop, anycompatible) IS 'list with a key counted';
+COMMENT ON FUNCTION qtop_add(qtop, anycompatible) IS 'list with a key added';
 
 CREATE FUNCTION qtop_add(top qtop, key anycompatible, weight bigint) RETURNS qtop
 	AS 'MODULE_PATHNAME', 'qtop_add' LANGUAGE C IMMUTABLE PARALLEL SAFE
 	SUPPORT _qsketch_modify_support;
-COMMENT ON FUNCTION qtop_add(qtop, anycompatible, bigint) IS 'list with a weighted key counted';
+COMMENT ON FUNCTION qtop_add(qtop, anycompatible, bigint) IS 'list with a weighted key added';
 
 CREATE FUNCTION qtop_remove(top qtop, key anycompatible) RETURNS qtop
 	AS 'MODULE_PATHNAME', 'qtop_remove' LANGUAGE C IMMUTABLE PARALLEL SAFE;

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 #
-# Packs a complete server for hosts that have no packages: PostgreSQL, the extension as it
-# was just built, the shared libraries of both, and the Perl module that the TAP tests need.
+# Packs a complete server for hosts that have no packages: PostgreSQL, the extension as
+# built in this tree, the shared libraries of both, and the Perl module that the TAP tests
+# need.
 #
 #	make bundle      here: build/bundle, with pg.tar.gz, tree.tar.gz and gpu-host.sh
 #	gpu-host.sh      there, in a copy of that folder: all tests on the GPU
@@ -9,12 +10,13 @@
 #	QSKETCH_BUNDLE=build/bundle/pg.tar.gz test/server.sh psql
 #	                 there, in a copy of the source tree with build/bundle
 #
-# The host needs bash and an equally new libc; neither make nor a compiler.
+# The host needs bash and a libc that is at least as new as here.  It needs
+# neither make nor a compiler.
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 
-# Lists all libraries except the C and C++ runtimes, which must be the host's own.  ldd fails for
-# scripts, of which PostgreSQL 18 has some among its programs.
+# Lists all libraries except the C and C++ runtimes, which the host must have. ldd fails for
+# scripts, and some programs of PostgreSQL 18 are scripts.
 shared_libraries() {
 	find "$SERVER_ROOT" -type f \( -path '*/bin/*' -o -name '*.so' -o -name 'pg_*regress' \) \
 		-exec sh -c 'ldd "$@" 2>/dev/null || :' ldd {} + | awk '/=> \// { print $3 }' | sort -u |

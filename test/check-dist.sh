@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# Checks that a source archive is complete: it is unpacked, built and installed, and tests of it
-# run on a throw-away server.
+# Checks that a source archive is complete: unpacks, builds and installs the archive, and runs
+# its tests on a throw-away server.
 #
 #	test/check-dist.sh ARCHIVE.zip
 set -eu -o pipefail

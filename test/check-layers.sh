@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 #
-# Checks which parts of the source may include which others.  Prints offenders, and fails.
+# Checks that each folder of the source includes only permitted headers.  Prints forbidden
+# includes, and fails if there are any.
 #
 #	base    what families share: itself and libc
 #	sketch, filter, sets   the families: base and libc, never one another
@@ -13,11 +14,11 @@
 #	scan    all of the above, but no CUDA header
 #
 # In gpu, pg and cuda a file belongs to the family of its prefix, and may not include files of
-# another family.  A file without a prefix is for all families, and includes files of none.
-# Files of top keys, top_*, belong to the sketches.
+# another family.  A file without a prefix is for all families, and includes no file of a
+# single family.  Files of top keys, top_*, belong to the sketches.
 #
-# Base and families neither allocate nor print.  So they can be used, tested and compiled by
-# nvcc without PostgreSQL, and a build without CUDA needs nothing of the toolkit.
+# Base and families neither allocate nor print.  So programs without PostgreSQL can use and
+# test them, nvcc can compile them, and a build without CUDA needs no CUDA toolkit.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -29,7 +30,8 @@ includes() {
 	grep -nHE '^[[:space:]]*#[[:space:]]*include' "$@" /dev/null 2>/dev/null || :
 }
 
-# report WHAT RULE: reports the offenders on standard input.
+# report WHAT RULE: prints the forbidden includes that it reads from standard
+# input.
 report() {
 	local offenders
 	offenders=$(cat)
@@ -38,14 +40,14 @@ report() {
 	status=1
 }
 
-# only REGEX FILE...: these files may include nothing except what matches.
+# only REGEX FILE...: reports includes in these files that do not match.
 only() {
 	local regex=$1
 	shift
 	report "these" "may include only $regex" < <(includes "$@" | grep -vE "include[[:space:]]*($regex)" || :)
 }
 
-# never REGEX FILE...: these files may include nothing that matches.
+# never REGEX FILE...: reports includes in these files that match.
 never() {
 	local regex=$1
 	shift
@@ -111,17 +113,17 @@ for folder in src/base $(printf 'src/%s ' $families) src/engine src/pgbase src/p
 	done
 done
 
-# Names of objects prove nothing: see src/README.md, "What is trusted".  value.c and keyread.c compare
-# texts of messages and of users, which are no such names.
+# Code must not recognize objects by their names: see src/README.md, "What is trusted". value.c and
+# keyread.c compare texts of messages and of users, not names of objects.
 for folder in src/pgbase src/pg $scan src/gpu src/gpu/worker; do
 	report $folder "may not tell objects of the catalog by their names" < <(grep -nHE \
 		'\b(strcmp|getExtensionOfObject|get_extension_oid|LookupFuncName|TypenameGetTypid|OpernameGetOprid)[(]' \
 		$folder/*.[ch] | grep -vE '^src/(pg|pgbase)/(value|keyread)\.c:[0-9]+:.*\bstrcmp[(]' || :)
 done
 
-# Whoever can compute the slots of a table in memory can choose keys that share one.  So tables take
-# their slots from base/slot.h.  The mixer has no secret, and only these files may use it: they place
-# keys in sketches and filters, whose bytes depend on the mixer, read such places, or draw numbers.
+# A user who can compute the slots of a hash table can choose keys that share one slot.  So hash
+# tables compute slots by base/slot.h, which has a secret.  The mixer has no secret.  Only these
+# files may use the mixer: they compute positions in sketches and filters, or draw random numbers.
 mixing='base/hash\.h|engine/sketch_avx512\.c|filter/params\.h|pg/sketch_probe\.c|pgbase/process\.c'
 mixing+='|sketch/(measure|cells|merge|multilevel|pieces|sf|sketch|unbiased|compact_write)\.c|sketch/(cells|kernels|params|sf)\.h'
 report "these" "may not hash without a secret" < <(grep -nHE '\b(qb_(mix64|hash|reduce)|murmurhash(32|64))[(]' \

@@ -4,17 +4,17 @@
 #
 #	test/chroot.sh SUITE COMMAND...
 #
-# The suite "experimental" is sid, and what Debian has in experimental.
+# The suite "experimental" is sid with the packages of Debian's experimental.
 #
 # The command finds the tracked files of this tree, as they are on disk, in its working directory
-# /srv/qsketch, and build/chroot of this tree as /out.  All other changes are gone when the command
-# ends, and so are its processes and mounts: it has namespaces of its own, and the release is the
-# lower layer of an overlay.
+# /srv/qsketch, and build/chroot of this tree as /out.  All other changes are discarded when the
+# command ends, and its processes and mounts end: the command has namespaces of its own, and the
+# release is the lower layer of an overlay.
 #
 # Environment: QSKETCH_CHROOTS, the folder that has the releases as chroot-SUITE.  debootstrap makes a
-# missing release, from the mirror and through the proxy that apt uses here.  A copy of sid that is
-# older than RENEW_DAYS is made anew, if possible.  The folder must not be on an overlay itself, as
-# the root of a container is.  The script needs root.
+# missing release, with the mirror and proxy of this machine's apt.  A copy of sid that is older than
+# RENEW_DAYS is replaced, if possible.  The folder must not be on an overlay, such as the root of a
+# container.  The script needs root.
 set -eu -o pipefail
 source=$(cd "$(dirname "$0")/.." && pwd)
 chroots=${QSKETCH_CHROOTS:-/var/tmp/qsketch-chroots}
@@ -28,7 +28,7 @@ die() {
 	exit 1
 }
 
-# Packages that sid also has are taken from sid, except the client library of a PostgreSQL that is in
+# Prefers sid's packages to experimental's, except the client library of a PostgreSQL that is in
 # experimental.
 add_experimental() {
 	sed 's/ sid / experimental /' "$1/etc/apt/sources.list" >"$1/etc/apt/sources.list.d/experimental.list"
@@ -36,18 +36,19 @@ add_experimental() {
 		>"$1/etc/apt/preferences.d/experimental"
 }
 
-# Ubuntu has the bug fixes of a release in a suite of their own.
+# Adds the suite in which Ubuntu has the bug fixes of a release.
 add_updates() {
 	sed 's/ noble / noble-updates /' "$1/etc/apt/sources.list" >"$1/etc/apt/sources.list.d/updates.list"
 }
 
-# The mirror of a distribution's packages that this machine's apt uses; empty if apt uses none.
+# Prints the mirror of a distribution's packages that this machine's apt uses; nothing if apt
+# uses none.
 mirror_of() {
 	apt-get indextargets --format '$(ORIGIN)/$(LABEL) $(REPO_URI)' 'Created-By: Packages' 2>/dev/null |
 		sed -n "s|^$1/$1 ||p" | head -n 1
 }
 
-# The proxies of this machine's apt, as lines of its configuration.
+# Prints the proxies of this machine's apt, as lines of apt's configuration.
 proxies() {
 	local scheme variable
 	for scheme in http https; do
@@ -58,7 +59,8 @@ proxies() {
 	apt-config dump --no-empty Acquire::https::Proxy 2>/dev/null || :
 }
 
-# Makes Ubuntu's keys available, which Debian has as a package.
+# Prints the path of Ubuntu's keys; downloads Debian's package of these keys if
+# it is not installed.
 ubuntu_keys() {
 	local keys=/usr/share/keyrings/ubuntu-archive-keyring.gpg
 	if ! [ -f $keys ]; then
@@ -69,7 +71,8 @@ ubuntu_keys() {
 	echo "$keys"
 }
 
-# run_debootstrap FOLDER: an older debootstrap makes noble with its script for an older release.
+# run_debootstrap FOLDER: makes the release.  A debootstrap that does not know noble uses its
+# script for an older release.
 run_debootstrap() {
 	local options=(--variant=minbase) script=() mirror http_proxy=${http_proxy:-} scripts=/usr/share/debootstrap/scripts
 	[ -n "$http_proxy" ] || http_proxy=$(proxies | sed -n 's/^Acquire::http::Proxy "\(.*\)";$/\1/p' | head -n 1)
@@ -83,8 +86,8 @@ run_debootstrap() {
 	debootstrap "${options[@]}" "${suite/experimental/sid}" "$1" "$mirror" "${script[@]}"
 }
 
-# A release that is only partly made does not have its name yet.  The lists of sid and experimental
-# on a mirror may have expired.
+# Makes a release under another name, and renames the finished release.  Accepts expired lists of
+# sid and experimental, which mirrors may have.
 make_base() {
 	local partial=$chroots/partial-$suite
 	command -v debootstrap >/dev/null || die "no debootstrap to make $base with"
@@ -102,7 +105,8 @@ is_stable() {
 	[ "$suite" != sid ] && [ "$suite" != experimental ]
 }
 
-# Packages of sid no longer fit an old copy of it.  Commands that run in the old copy keep it until they end.
+# Replaces an old copy of sid, in which newer packages could not be installed.  Commands that run in the old
+# copy keep it until they end.
 renew_base() {
 	is_stable && return
 	[ -n "$(find "$base" -maxdepth 0 -mtime +$RENEW_DAYS)" ] || return 0
@@ -111,7 +115,7 @@ renew_base() {
 	(make_base) || mv "$chroots/old-$suite" "$base"
 }
 
-# Makes a missing release; only one process at a time does that.
+# Makes the release, or renews it.  A lock admits one process at a time.
 have_base() {
 	exec 9>"$chroots/$suite.lock"
 	flock 9
@@ -119,14 +123,14 @@ have_base() {
 	exec 9>&-
 }
 
-# Packages that were fetched once are kept beside the release.  Every copy has links to them,
-# because apt locks the folder from which it takes packages.
+# Downloaded packages are kept in a folder beside the release.  Every copy has links to the
+# packages, because apt locks the folder that it reads packages from.
 packages=$chroots/packages-$suite
 keep_packages() {
 	find "$copy/packages" -maxdepth 1 -name '*.deb' -exec cp -ln -t "$packages" {} +
 }
 
-# Prepares the copy, in which no service may start.
+# Prepares the copy, and forbids services to start in it.
 prepare() {
 	mkdir -p "$copy/upper/srv/qsketch" "$copy/upper/usr/sbin" "$copy/upper/out" "$copy/work" "$copy/root" \
 		"$copy/packages/partial" "$packages" "$source/build/chroot"
@@ -142,7 +146,8 @@ prepare() {
 	cp -L /etc/resolv.conf /etc/hosts "$copy/upper/etc/"
 }
 
-# pivot_root, because user namespaces are refused inside of chroot, and tests use them.
+# Uses pivot_root, because tests need user namespaces, which are refused inside of
+# chroot.
 # shellcheck disable=SC2016
 inside='
 	mount --make-rprivate /
@@ -168,7 +173,8 @@ mkdir -p "$chroots"
 have_base
 copy=$(mktemp -d "$chroots/copy.XXXXXX")
 child=
-# Ends unshare, and thereby all processes that it started; it obeys no milder signal.
+# Kills unshare, and thereby all processes that it started. unshare ignores all
+# weaker signals.
 leave() {
 	trap '' INT TERM
 	[ -z "$child" ] || { kill -KILL "$child" && wait "$child"; } 2>/dev/null || :

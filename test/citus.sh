@@ -4,15 +4,16 @@
 #
 #	test/citus.sh [BUILD [test|time|COMMAND...]]
 #
-# BUILD is a folder in which Citus was built.  Without it, or if it is "-", the Citus of the PostgreSQL
-# that pg_config names is used.  If there is none, the only line says so, and nothing fails.
+# BUILD is a folder in which Citus was built.  Without BUILD, or if BUILD is "-", the script uses the
+# Citus of the PostgreSQL that pg_config names.  If this PostgreSQL has no Citus, the script prints a
+# line that says so, and succeeds.
 #
-# A coordinator and two workers are started, as server.sh starts its server, and nothing is left behind.
-# "test" computes the expressions of citus/*.sql over a local table and over a distributed one of the
-# same rows.  The results must be the same, byte by byte; where qsketch is not loaded at start, they must
-# be the same or Citus' error.  "time" measures ROWS (2000000) rows in 16 shards: each query runs ROUNDS
-# (9) times, in turn with all others, and the least time counts.  COMMAND runs beside the servers
-# instead, whose ports are 5432, 5433 and 5434.
+# The script starts a coordinator and two workers, as server.sh starts its server, and leaves nothing
+# behind.  "test" computes the expressions of citus/*.sql over a local table and over a distributed table
+# of the same rows.  The results must be equal byte by byte.  If qsketch is not loaded at start, Citus'
+# error is accepted, too.  "time" measures ROWS (2000000) rows in 16 shards: each query runs ROUNDS (9)
+# times, in turn with all others, and the shortest time counts.  A COMMAND runs while the servers listen
+# on ports 5432, 5433 and 5434.
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 
@@ -21,7 +22,7 @@ nodes=(coordinator worker1 worker2)
 first_port=5432
 status=0
 
-# Copies Citus from its build, or from the system's PostgreSQL, into the copy of PostgreSQL.
+# Copies Citus from BUILD, or from the system's PostgreSQL, into the copy of PostgreSQL.
 stage_citus() {
 	[ "$build" = - ] ||
 		make -s -C "$build" with_llvm=no install-extension DESTDIR="$SERVER_ROOT" >"$SERVER_ROOT/install.log" 2>&1 ||
@@ -29,7 +30,8 @@ stage_citus() {
 	[ -n "$(find "$SERVER_ROOT" -name citus.so)" ]
 }
 
-# start_node NAME PORT: starts a server; citus.node_conninfo keeps Citus from making certificates.
+# start_node NAME PORT: starts a server.  The setting citus.node_conninfo prevents Citus from
+# making certificates.
 start_node() {
 	local data=$SERVER_HOME/$1 port=$2
 	as_server initdb -D "$data" -U postgres -A trust --no-sync --no-locale -E UTF8 >"$SERVER_ROOT/initdb.log" ||
@@ -69,7 +71,8 @@ results() {
 	sql -v ON_ERROR_STOP=0 -f - <"$SERVER_HOME/$1.sql" 2>&1 | sed -e 's/^psql:<stdin>:[0-9]*: //' -e '/^CONTEXT:/d'
 }
 
-# Compares the results of expressions over both tables; an error is no result.
+# Compares the results of expressions over both tables.  An error in a result
+# fails the test.
 compare() {
 	local count expected
 	results plain >"$SERVER_ROOT/plain.out"
@@ -102,7 +105,7 @@ run_tests() {
 	check_file states 'states of users: refused or combined, as expected'
 }
 
-# If servers do not load qsketch at start, Citus refuses keys of any type with an error, and all else works.
+# Checks servers that do not load qsketch at start: Citus may refuse only keys of any type, with its error.
 without_preload() {
 	local i
 	for i in "${!nodes[@]}"; do
@@ -129,7 +132,8 @@ time_once() {
 		{ echo '\timing on'; cat; } | sql -f - | sed -n 's/^Time: \([0-9.]*\) ms.*/\1/p'
 }
 
-# Prints least times as a Markdown table; a query is compared with one before it.
+# Prints the shortest times as a Markdown table, with the ratio of each query to
+# an earlier query.
 time_table() {
 	awk -F '\t+' -v runs="$1" -v queries="$(grep -vc '^--' "$SERVER_HOME/citus/times.txt")" '
 		BEGIN { while ((getline line < runs) > 0) { n++; i = (n - 1) % queries + 1

@@ -5,11 +5,12 @@
 #	test/foreign.sh ARCH     dpkg's name, like arm64; root, in a system to be thrown away
 #
 # The program postgres and its libraries become those of ARCH, and QEMU runs them.  Extensions that are
-# built against this PostgreSQL afterwards are built for ARCH.  Everything else stays as it was: psql,
-# pg_regress, Perl, the compiler.  So the tests take a small fraction of the time that a whole system of
-# ARCH takes under QEMU, and the kernel need not know QEMU.
+# built against this PostgreSQL afterwards are built for ARCH.  psql, pg_regress, Perl and the compiler
+# stay unchanged.  So the tests take a small fraction of the time that a whole system of ARCH takes
+# under QEMU, and the kernel needs no support of QEMU.
 #
-# It needs Debian with the packages of "setup.sh test", whose PostgreSQL PG_CONFIG or pg_config names.
+# The system must be Debian with the packages of "setup.sh test".  PG_CONFIG or pg_config names its
+# PostgreSQL.
 set -eu -o pipefail
 
 arch=${1:?usage: foreign.sh ARCH}
@@ -29,8 +30,8 @@ die() {
 	exit 1
 }
 
-# Fetches the compiler, QEMU, and the libraries to link with; then PostgreSQL's packages, which cannot be
-# installed beside this system's own.
+# Installs the compiler, QEMU, and the libraries to link with.  Only downloads PostgreSQL's packages,
+# which cannot be installed together with this system's own.
 fetch() {
 	local package
 	dpkg --add-architecture "$arch"
@@ -44,12 +45,14 @@ fetch() {
 	apt-get -qq install -y --no-install-recommends $(libraries_of "$foreign"/postgresql-"$major"_*.deb) >/dev/null
 }
 
-# The shared libraries on which a package depends, as packages of the other architecture.
+# Prints the shared libraries on which a package depends, as packages of the other
+# architecture.
 libraries_of() {
 	dpkg -f "$1" Depends | tr ',' '\n' | sed -n "s/^ *\(lib[^ |:]*\).*/\1:$arch/p"
 }
 
-# Headers and Makefile.global, which say how PostgreSQL was configured, are replaced, too.
+# Replaces programs and libraries, and also the headers and Makefile.global, which say how
+# PostgreSQL was configured.
 replace() {
 	local triplet=$1
 	cp "$foreign$libraries"/*.so "$libraries/"

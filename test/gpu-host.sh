@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# Runs what "make bundle" has packed, on a host with a GPU.  Nothing has to be installed there,
-# and nothing is left behind.
+# Runs the tests that "make bundle" has packed, on a host with a GPU.  The host needs no
+# installation, and the script leaves nothing behind.
 #
 #	gpu-host.sh [STEP...]      without a STEP: all but "large", "several" and "beside"
 #	  suite    the SQL tests with qsketch.device = gpu

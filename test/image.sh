@@ -4,16 +4,16 @@
 #
 #	test/image.sh [VERSION]      of PostgreSQL; default 15, which the release itself has
 #
-# The commands of the stages for the CPU, or with WITH_CUDA=yes of those for CUDA, run in a throw-away
-# copy of the image's release (see chroot.sh for what this needs).  The installed files are copied, as
-# the last stage does, into another copy that has the server alone, and a sketch is made there.  With
-# CUDA qsketch is preloaded, and finds no GPU.  The toolkit is the one of this machine, in CUDA_HOME.
-# The base images are not tested.
+# Runs the commands of the stages for the CPU (WITH_CUDA=yes: for CUDA) in a throw-away copy of the
+# image's release, which needs what chroot.sh needs.  The script copies the installed files, as the
+# last stage does, into another copy of the release that has only the server, and makes a sketch in
+# this server.  With CUDA qsketch is preloaded, and finds no GPU.  CUDA_HOME names the toolkit of this
+# machine.  The base images are not tested.
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 cuda=${WITH_CUDA:-no}
 
-# The commands of stages, one on each line.
+# Prints the commands of the Dockerfile's stages, one command in each line.
 commands_of() {
 	sed -e ':more' -e '/\\$/N' -e 's/\\\n//' -e 't more' Dockerfile |
 		awk -v stages=" $* " '/^FROM / { here = index(stages, " " $NF " ") } here && sub(/^RUN /, "")'
@@ -47,7 +47,8 @@ try() {
 	[ "$cuda" != yes ] || no_gpu
 }
 
-# Checks that the worker reports a missing driver, since then the kernels are in the library.
+# Checks that the worker reports a missing driver: only a library with the kernels looks for
+# a driver.
 no_gpu() {
 	local reason
 	for _ in {1..50}; do

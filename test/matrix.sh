@@ -5,23 +5,22 @@
 #
 #	test/matrix.sh [VERSION...]        all versions without arguments
 #
-# If VERSION is the name of a release, the PostgreSQL of that release is tested.  If the copy of a
-# release cannot be made, or PostgreSQL not be installed, the steps are "not run".
+# If VERSION is the name of a release, the PostgreSQL of that release is tested.  The steps are
+# "not run" if the copy of a release cannot be made, or PostgreSQL cannot be installed.
 #
-# STEPS picks some of: build unit regress isolation tap gpu upgrade package.  The default is all but
-# unit, which does not depend on PostgreSQL.  ARCH=arm64 puts a server of another architecture
-# (dpkg's name) into Debian's releases, and builds for it (foreign.sh).
+# STEPS picks from these steps: build unit regress isolation tap gpu upgrade package.  The default
+# is all but unit, which does not depend on PostgreSQL.  ARCH=arm64 puts a server of another
+# architecture (dpkg's name) into Debian's releases, and builds for this architecture (foreign.sh).
 #
 #	build      warnings are errors
 #	unit, regress, isolation, tap, gpu
 #	           the steps of run.sh, as a user without privileges
 #	upgrade    pg_upgrade from each older version that this matrix has built, whose server is kept as
-#	           pg.tar.gz beside the logs; postgres_fdw with that server as the other one
+#	           pg.tar.gz beside the logs; postgres_fdw with the older server as the remote server
 #	package    the Debian packages are built, checked, installed, and tested
-# PROVE_TESTS and REGRESS pick tests, as they do for make.  DEB_BUILD_OPTIONS=nocheck leaves out the
-# tests that run while packages are built.  The logs are build/chroot/VERSION/STEP.log, or
+# PROVE_TESTS and REGRESS pick tests, as for make.  DEB_BUILD_OPTIONS=nocheck leaves out the tests
+# that run while packages are built.  The logs are build/chroot/VERSION/STEP.log, or
 # build/chroot/ARCH/VERSION/STEP.log.  The script needs what chroot.sh needs.
-# needs is needed here.
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 
@@ -49,7 +48,8 @@ as_tester() {
 	setpriv --reuid=$USER_NAME --regid=$USER_NAME --init-groups env HOME=/home/$USER_NAME "$@"
 }
 
-# Makes the sources the tester's own, and installs what their tests need from the release.
+# Makes the tester the owner of the sources, and installs the release's packages that
+# tests need.
 inside_prepare() {
 	test/setup.sh test
 	[ -z "$ARCH" ] || test/foreign.sh "$ARCH"
@@ -62,7 +62,8 @@ inside_prepare() {
 	echo "${version#PostgreSQL }" >"$out/version"
 }
 
-# Unpacks the oldest servers with their libraries, which only their own programs may find.
+# Unpacks the older servers with their libraries, so that only these servers' programs
+# find the libraries.
 unpack_old() {
 	local root=$1 program programs
 	mkdir -p "$root/wrapped/bin"
@@ -86,12 +87,13 @@ upgrade() {
 		as_tester oldinstall="/opt/$old/wrapped" test/run.sh tap 034_pg_upgrade.pl 037_fdw.pl || status=1
 	done
 	test/bundle.sh && cp build/bundle/pg.tar.gz "$out/pg.tar.gz" || status=1
-	# The oldest version has no older one to upgrade from.
+	# For the oldest version there is no older version to upgrade from.
 	[ $tried != 0 ] || echo "none older"
 	return $status
 }
 
-# Programs of another architecture are run by QEMU, where AddressSanitizer does not work.
+# Runs the unit tests.  QEMU runs programs of another architecture, without
+# AddressSanitizer, which does not work in QEMU.
 unit_tests() {
 	local triplet
 	if [ -z "$ARCH" ]; then
@@ -103,7 +105,8 @@ unit_tests() {
 		UNIT_RUNNER="qemu-${triplet%%-*} -E LD_LIBRARY_PATH=/usr/$triplet/lib" test/run.sh unit
 }
 
-# Options of initdb.  Servers of two versions have a locale other than C, so that no test depends on C.
+# Prints options of initdb.  Two versions have a locale other than C, so that no test depends on the
+# locale C.
 locale_of() {
 	case $1 in
 	17 | trixie) echo "-E UTF8 --locale=C.UTF-8 --locale-provider=icu --icu-locale=en-US" ;;
@@ -141,7 +144,8 @@ verdict() {
 	else echo ok; fi
 }
 
-# not_run VERSION FOLDER REASON: there is no copy or no PostgreSQL to test.
+# not_run VERSION FOLDER REASON: records that there is no copy or no PostgreSQL
+# to test.
 not_run() {
 	local name
 	echo "PostgreSQL $1: not run: $3"
@@ -165,7 +169,7 @@ inside() {
 	done
 }
 
-# Packages are built in one copy and tested in another one, which has nothing else.
+# Builds packages in one copy of the release, and tests them in a new copy.
 package() {
 	local status=0 out=build/$LOGS/$1 started=$SECONDS
 	{

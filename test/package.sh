@@ -8,10 +8,11 @@
 #	                             root, in a system to be thrown away (chroot.sh)
 #
 # The sources are the tracked files as they are on disk; without git, all files.
-# PG_SUPPORTED_VERSIONS="17 18" picks versions; without it, pg_buildext leaves out versions that are
-# not from the release itself.  ARCH=arm64 builds for another architecture, whose server then runs the
-# tests (foreign.sh); root, in a system to be thrown away.  WITH_CUDA=yes builds with the CUDA toolkit
-# of this machine.  The changelog names Debian's suite, so lintian uses Debian's profile, also on Ubuntu.
+# PG_SUPPORTED_VERSIONS="17 18" picks versions.  Without this variable pg_buildext leaves out versions
+# that are not from the release itself.  ARCH=arm64 builds for another architecture, whose server then
+# runs the tests (foreign.sh); this needs root, in a system to be thrown away.  WITH_CUDA=yes builds with
+# the CUDA toolkit of this machine.  The changelog names Debian's suite, so lintian uses Debian's
+# profile, also on Ubuntu.
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 source=$PWD
@@ -39,8 +40,9 @@ show_failed() {
 	find build/deb -name regression.diffs -exec grep -HE '^(\+\+\+|[-+])' {} + | sed 's|^[^:]*:||' | head -n 40
 }
 
-# DEB_BUILD_OPTIONS=nocheck leaves out the tests on a server of each version.  For another architecture
-# they are left out, too, and so is the check of build dependencies, which are installed for this system.
+# DEB_BUILD_OPTIONS=nocheck leaves out the tests on a server of each version.  A build for another
+# architecture leaves out these tests, and the check of build dependencies, which are installed for this
+# system.
 build() {
 	echo "package.sh: installs what building takes, builds, and runs the SQL tests on a server of each version, which takes some 10 minutes on 2 cores; DEB_BUILD_OPTIONS=nocheck leaves the tests out"
 	test/setup.sh deb
@@ -54,7 +56,7 @@ build() {
 }
 
 # autopkgtest installs the packages that the tests name, and runs the tests as an ordinary user.  The
-# tests name postgresql-server-dev-all, which is for the release's own versions.
+# tests name postgresql-server-dev-all, which depends on the release's own versions.
 test_installed() {
 	local headers
 	headers=$(cd "$1" && ls *.deb | sed -n 's/^postgresql-\([0-9]*\)-qsketch_.*/postgresql-server-dev-\1/p')
@@ -64,7 +66,8 @@ test_installed() {
 	autopkgtest --user=tester "$1"/*.deb "$1"/*.dsc -- null
 }
 
-# Copies the package's files, since it depends on a server that cannot be installed beside this system's.
+# Copies the package's files, because the package depends on a server that cannot be installed together
+# with this system's.
 test_foreign() {
 	test/setup.sh test
 	test/foreign.sh "$ARCH"

@@ -4,9 +4,9 @@
 #
 #	test/rpm.sh ARCHIVE.zip [OPTION...]    build/rpm; options are rpmbuild's
 #
-# On systems whose packages are not RPMs, the dependencies of the specification are not checked, and
-# must exist.  Debian's PostgreSQL is not in one folder as PGDG's is, so its folders are passed on.
-# WITH_CUDA=yes builds with the CUDA toolkit of this machine.
+# On systems whose packages are not RPMs, the dependencies of the specification are not checked.
+# They must be installed.  Debian's PostgreSQL is in several folders, unlike PGDG's, so the script
+# passes the folders to rpmbuild.  WITH_CUDA=yes builds with the CUDA toolkit of this machine.
 set -eu -o pipefail
 archive=$(realpath "${1:?usage: rpm.sh ARCHIVE.zip [OPTION...]}")
 shift
@@ -21,7 +21,8 @@ options=(--define "_topdir $PWD/build/rpm" --define "_sourcedir ${archive%/*}"
 	--define "pgpkglibdir $("$pg_config" --pkglibdir)" --define "pgsharedir $("$pg_config" --sharedir)")
 [ "${WITH_CUDA:-no}" != yes ] || options+=(--with cuda)
 rpm -q --quiet rpm || options+=(--nodeps)
-# If the program that separates debug symbols is missing, they stay in the library.
+# Without the program that separates debug symbols, the symbols stay in the
+# library.
 [ -x "$(rpm --eval '%{_bindir}')/find-debuginfo" ] || [ -x "$(rpm --eval '%{__find_debuginfo}')" ] ||
 	options+=(--define 'debug_package %{nil}')
 

@@ -13,23 +13,22 @@
 #	                                   QSKETCH_GPU=auto
 #	test/run.sh tap [FILE...]      tests with own servers     sql_tests/t/*.pl
 #
-# To run one test, use "make regress REGRESS=merge", "make isolation ISOLATION=iso_rollup",
-# "make regress-gpu REGRESS=merge", "make tap PROVE_TESTS=001_cancel.pl" or
-# "make unit UNIT=build/unit/test_merge".  They first build what is needed.  The logs of TAP tests
+# To run one test, use "make regress REGRESS=merge", "make isolation ISOLATION=iso_rollup", "make
+# regress-gpu REGRESS=merge", "make tap PROVE_TESTS=001_cancel.pl" or "make unit
+# UNIT=build/unit/test_merge".  These commands first build what they need.  The logs of TAP tests
 # are in build/tap.
 #
-# Every step runs, also after one that failed.  The last line is always "N passed, N failed", of unit
-# tests, SQL, isolation and TAP tests, and checks.  It is "N passed, N failed, N skipped" if all tests
-# of some TAP tests were skipped.  The lines before it name the failed tests, with the first lines of
-# what failed TAP tests and SQL tests printed, so that the end of a log is enough.  The exit status
-# says whether any test failed or none ran.  The output of SQL tests is in build/regress/results, to be
-# copied to expected/ when it is right.
+# Every step runs, also after a failed step.  The last line is always "N passed, N failed": the number
+# of unit tests, SQL, isolation and TAP tests, and checks.  If files of TAP tests were skipped, the
+# line ends with ", N skipped".  The lines before the last line name the failed tests, with the first
+# lines of the output of failed TAP and SQL tests, so that the end of a log is enough.  The exit status
+# is not 0 if any test failed or none ran.  The output of SQL tests is in build/regress/results.  Copy
+# it to expected/ if it is right.
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 cd "$SOURCE"
 
-# Seconds until PostgreSQL's own test modules and programs give up: enough for a machine that is slow,
-# or busy with other work.
+# Seconds until PostgreSQL's test modules and programs give up: enough for a slow or busy machine.
 export PG_TEST_TIMEOUT_DEFAULT=${PG_TEST_TIMEOUT_DEFAULT:-900} PGCTLTIMEOUT=${PGCTLTIMEOUT:-600}
 export PGISOLATIONTIMEOUT=${PGISOLATIONTIMEOUT:-3600}
 
@@ -66,9 +65,8 @@ check() {
 	if "$@"; then count 1 0; else count 0 1 "$name"; fi
 }
 
-# count_of PLANNED SEEN STATUS KIND [NAME...]: of the planned tests, SEEN have passed, and those with
-# the names have failed.  If the status is "failed", at least one failure is counted, and every
-# failure gets a name.
+# count_of PLANNED SEEN STATUS KIND [NAME...]: counts SEEN planned tests as passed, and the named
+# tests as failed.  If the status is "failed", counts at least one failure, and names every failure.
 count_of() {
 	local planned=$1 seen=$2 status=$3 kind=$4 lost
 	shift 4
@@ -78,7 +76,7 @@ count_of() {
 	count "$seen" "$lost" "${@/#/$kind: }"
 }
 
-# unit_run [NAME...]: runs unit tests, without names all of them.  Keeps the status beside the log.
+# unit_run [NAME...]: runs the named unit tests, or all of them.  Keeps the status beside the log.
 unit_run() {
 	local status=0 log=$build/unit.log
 	make -s -j "$(nproc)" unit ${1:+UNIT="${*/#/build/unit/}"} 2>&1 | tee "$log" || status=1
@@ -119,8 +117,8 @@ names() {
 }
 
 # pg_regress_run NAME PROGRAM TEST...: runs tests in a database of that name, and keeps the status beside
-# the log.  The tests run on copies, since the server's user may not be able to read the source tree,
-# and so that pg_regress cannot find our install scripts in sql/.
+# the log.  The tests run on copies, because the server's user may not be able to read the source tree,
+# and because pg_regress must not find the install scripts in sql/.
 pg_regress_run() {
 	local name=$1 program=$PGXS_TEST/$2 stage=$SERVER_HOME/$1 log=$build/$1.log status=0
 	shift 2
@@ -132,7 +130,8 @@ pg_regress_run() {
 	echo $status >"$log.status"
 }
 
-# pg_regress_count NAME TEST...: counts tests that have run, and adds their output to that of their kind.
+# pg_regress_count NAME TEST...: counts tests that have run, and adds their output to the log of their
+# type.
 pg_regress_count() {
 	local name=$1 kind=${1%_2} stage=$SERVER_HOME/$1 log=$build/$1.log seen
 	shift
@@ -166,8 +165,8 @@ server_crashes() {
 	grep -E 'PANIC|TRAP|terminated by signal' "$SERVER_HOME/server.log" || :
 }
 
-# not_ok LOG TEST...: prints the tests for which pg_regress did not say "ok".  Until PostgreSQL 15 it has
-# words of its own for that; later versions print TAP.
+# not_ok LOG TEST...: prints the tests for which pg_regress did not say "ok".  Until PostgreSQL 15
+# pg_regress prints words of its own; later versions print TAP.
 not_ok() {
 	local log=$1 name
 	shift
@@ -187,7 +186,8 @@ stage_tests() {
 	[ ${#RUN_AS[@]} = 0 ] || chown -R nobody: "$1"
 }
 
-# Runs every other test in one database, and the remaining tests in a second one.
+# Runs half of the tests in one database, and the other half in a second
+# database.
 regress() {
 	local odd=() even=() name
 	[ $# -gt 1 ] || { pg_regress_tests regress regress/pg_regress "$@"; return; }
@@ -204,8 +204,8 @@ regress() {
 	server_crashes
 }
 
-# Runs the SQL tests once more on a server where all possible work goes through the GPU worker.  The
-# output must be the same, byte for byte.
+# Runs the SQL tests on a server where the GPU worker does all work that it can do.  The output must
+# be the same, byte for byte.
 gpu() {
 	[ $# != 0 ] || return 0
 	title "server with a GPU worker"
@@ -233,7 +233,7 @@ tap_file() {
 	{ flock 9 && title "$1" && cat "$log"; } 9>"$build/tap.lock"
 }
 
-# all_skipped LOG: true if the test skipped itself, or skipped each of its tests.  The log says why.
+# all_skipped LOG: true if the file skipped all of its tests.  The log says why.
 all_skipped() {
 	local tests
 	! grep -q '^Result: NOTESTS' "$1" || return 0
@@ -254,9 +254,9 @@ tap_count() {
 	fi
 }
 
-# Each file is one test: PostgreSQL's own Perl modules, IPC::Run and prove.  Two run at a time, because
-# they mostly wait.  With a real GPU one runs at a time, because tests assume that all of its memory is
-# theirs.  TAP_JOBS sets another number.
+# Each file is one test, and needs PostgreSQL's Perl modules, IPC::Run and prove.  Two files run at a
+# time, because they mostly wait.  With a real GPU one file runs at a time, because tests assume that
+# all memory of the GPU is free.  TAP_JOBS sets another number of files.
 tap() {
 	local file jobs=2 stage=$SERVER_HOME/tap
 	[ $# != 0 ] || return 0
@@ -279,7 +279,8 @@ tap() {
 	cp -r "$stage/tmp_check/log" "$build/tap" || :
 }
 
-# with_server COMMAND...: a server that does not start is one failure, since nothing else can run.
+# with_server COMMAND...: runs the command with a server.  Counts one failure if the server does
+# not start.
 with_server() {
 	title "server"
 	if server_stage && server_start "autovacuum = off"; then "$@"; else count 0 1 "server"; fi
@@ -292,9 +293,8 @@ server_tests() {
 	gpu $(names sql_tests .sql)
 }
 
-# half_servers: checks that a PostgreSQL without its server's headers, or without PGXS, counts as one
-# whose packages must still be installed.  A pg_config of our own, for a version that never existed,
-# names its folders.
+# half_servers: checks that setup.sh requires the packages of a PostgreSQL that lacks its server's
+# headers or PGXS.  A generated pg_config, for a version that never existed, names the folders.
 half_servers() (
 	folder=$(mktemp -d) && trap 'rm -rf "$folder"' EXIT
 	cat >"$folder/pg_config" <<-'END' && chmod +x "$folder/pg_config"
@@ -314,7 +314,8 @@ half_servers() (
 	done
 )
 
-# one_number_each: prints the numbers that several TAP tests have, and fails if there are any.
+# one_number_each: prints the numbers that more than one TAP test has, and fails if there are
+# any.
 one_number_each() {
 	! ls sql_tests/t | grep -o '^[0-9]*_' | uniq -d | grep .
 }
@@ -334,8 +335,8 @@ source_checks() {
 	format_check
 }
 
-# Unit tests run beside the SQL tests, of which one runs at a time.  Unit tests that try random damage
-# and random operations are left out, because they take longer than all others.
+# Runs unit tests at the same time as the SQL tests, which run one after the other.  Leaves out unit
+# tests of random damage and random operations, because they take longer than all other tests.
 quick() {
 	export WERROR=1
 	check "build" make -s -j "$(nproc)" all

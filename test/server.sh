@@ -4,27 +4,27 @@
 #
 #	test/server.sh COMMAND...     for example test/server.sh psql
 #
-# Sourced, it gives tests, demo and benchmarks their servers:
+# Scripts of tests, demo and benchmarks source this file for these functions:
 #
 #	server_build GROUP      install missing packages (see setup.sh) and build
 #	server_stage            copy PostgreSQL, install the extension into the copy
 #	server_start [LINE...]  start the server, with these lines in postgresql.conf
-#	server_restart [LINE...]  start it again, with further lines
+#	server_restart [LINE...]  start the server again, with further lines
 #	gpu_line DEFAULT        the line of postgresql.conf for a GPU worker: QSKETCH_GPU=emulate
 #	                        emulates its GPU, auto takes the real one
 #	as_server COMMAND...    run as the user who owns the server
 #
 # Nothing is installed into the system.  PostgreSQL finds its libraries relative to its programs, so a
-# copy of both under $SERVER_ROOT is a complete server.  The script needs no root.  Run by root it
-# becomes "nobody", since PostgreSQL refuses root.  That user may not be able to read the source tree,
-# so the files that it needs are copied to $SERVER_HOME.  At exit, the server is always stopped and
-# everything is removed.
+# copy of both under $SERVER_ROOT is a complete server.  The script needs no root.  If root runs it,
+# the server runs as "nobody", since PostgreSQL refuses root.  "nobody" may not be able to read the
+# source tree, so the script copies the files that the server needs to $SERVER_HOME.  At exit, the
+# script always stops the server and removes all of its files.
 #
 # Environment: PG_CONFIG (which PostgreSQL), TMPDIR, QSKETCH_TEST_CONF (a file of further lines for
 # postgresql.conf), QSKETCH_BUNDLE (an archive made by "make bundle", to be used instead of installed
 # packages and a build), QSKETCH_INITDB (options of initdb in place of "--no-locale -E UTF8"),
-# QSKETCH_INSTALLED (test the extension that is installed into the PostgreSQL).  Clients see PGOPTIONS
-# and similar variables.
+# QSKETCH_INSTALLED (test the extension that is installed into the PostgreSQL).  PGOPTIONS and similar
+# variables are passed to clients.
 
 umask 022
 SOURCE=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -59,7 +59,7 @@ server_stage() {
 	server_environment
 }
 
-# Copies programs, libraries and data to the same places below $SERVER_ROOT, except for files that only
+# Copies programs, libraries and data to the same paths below $SERVER_ROOT, except for files that only
 # the JIT needs.
 copy_postgres() {
 	local option from=()
@@ -113,8 +113,8 @@ gpu_line() {
 	echo "shared_preload_libraries = '$modules'"
 }
 
-# Also stops servers that an interrupted test has left.  Moves the counters of a server built with
-# COVERAGE=1 next to the objects, where gcov looks for them.
+# Stops the server, and servers that an interrupted test has left.  Moves the counters of a server
+# built with COVERAGE=1 next to the objects, where gcov reads them.
 server_remove() {
 	local pid data
 	[ -d "$SERVER_ROOT" ] || return 0

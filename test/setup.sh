@@ -4,12 +4,13 @@
 #
 #	test/setup.sh [-n] build|test|fuzz|bench|deb|chroot
 #
-# With -n it only prints the names of these packages.
+# With -n the script only prints the names of these packages.
 #
-# Calls apt only when something is missing, as root or through sudo.  If it may not do that, it prints
-# what is missing, and fails.  Before it installs packages for benchmarks, it names them and asks; where
-# nobody can be asked, QSKETCH_INSTALL=yes is the answer.  If PG_CONFIG (or pg_config) names a PostgreSQL
-# that can build extensions, it is used as it is.  No server is left behind: see install.
+# Calls apt only if packages are missing, as root or through sudo.  Without the right to do this, the
+# script prints the missing packages, and fails.  Before it installs packages for benchmarks, the script
+# names them and asks.  Where nobody can answer, QSKETCH_INSTALL=yes is the answer.  If PG_CONFIG (or
+# pg_config) names a PostgreSQL that can build extensions, no other PostgreSQL is installed.  The
+# installation starts no server: see install.
 set -eu
 
 dry_run=
@@ -24,7 +25,8 @@ server_ready() {
 		[ -x "$("$pg_config" --bindir)/initdb" ]
 }
 
-# The major version of the installed PostgreSQL, or else of the newest package.
+# Prints the major version of the installed PostgreSQL; without one, that of the
+# newest package.
 server_major() {
 	local version
 	if version=$("$pg_config" --version 2>/dev/null); then
@@ -50,7 +52,8 @@ wanted_packages() {
 	esac
 }
 
-# The packages that are not installed.  A name has several lines if packages of other architectures are installed, too.
+# Prints the packages that are not installed. dpkg prints several lines for a package that is also installed
+# for other architectures.
 missing_packages() {
 	local package wanted
 	wanted=$(wanted_packages)
@@ -59,7 +62,8 @@ missing_packages() {
 	done
 }
 
-# Some packages exist in some releases only.  Without them a step is skipped.
+# Leaves out packages that this release lacks.  Steps that need them are
+# skipped.
 drop_unavailable() {
 	local package
 	for package; do
@@ -76,7 +80,7 @@ may_install() {
 	[ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null || { [ -t 0 ] && command -v sudo >/dev/null; }
 }
 
-# Benchmarks need packages that nothing else needs, so they are installed only with permission.
+# True if packages may be installed.  Packages that only benchmarks need require a permission.
 may_add() {
 	local answer=${QSKETCH_INSTALL:-}
 	[ "$group" = bench ] || return 0
@@ -92,8 +96,8 @@ apt() {
 	as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=120 "$@"
 }
 
-# Debian's server package creates and starts a server of its own when it is first installed.  A drop-in
-# file forbids that during the installation.
+# Installs packages.  Debian's server package creates and starts a server when it is first installed; a
+# drop-in file prevents this.
 install() {
 	local status=0 dropin=/etc/postgresql-common/createcluster.d/qsketch-setup.conf
 	as_root mkdir -p "${dropin%/*}"

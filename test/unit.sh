@@ -1,7 +1,7 @@
 #!/bin/sh
 #
-# Runs one unit test, and prints its name and then all of its output.  Several tests can run at the
-# same time.
+# Runs one unit test, and prints its name and then its whole output.  Several copies of this script
+# can run at the same time.
 #
 #	test/unit.sh PROGRAM
 #

@@ -1,5 +1,5 @@
 # A statement_timeout ends a statement in the middle of its work.  The statement ends soon, and leaves no
-# memory, no workers and no files behind, however often this happens.
+# memory, workers or files behind, however often it is repeated.
 
 use strict;
 use warnings;
@@ -43,7 +43,7 @@ $node->safe_psql('postgres', q{
 	VACUUM ANALYZE;
 });
 
-# Endless work of every kind.  "many" repeats the 200,000 rows.
+# Endless statements of every type.  "many" repeats the 200,000 rows.
 my $many = 'key, generate_series(1, 100000) AS n';
 my @work = (
 	[ 'a sketch of 64 MB', "SELECT qsketch_agg(k + n, qsketch_new(size => '64MB')) FROM $many" ],
@@ -90,7 +90,7 @@ my @work = (
 foreach my $work (@work)
 {
 	my ($name, $statement, $settings, $later_ms) = @$work;
-	# the catalog's cache doubles its blocks whenever it needs another row
+	# the catalog cache doubles its blocks when it needs memory for another row
 	my $memory = "SELECT 'memory', sum(total_bytes) FROM pg_backend_memory_contexts
 		WHERE name <> 'CacheMemoryContext';\n";
 	my $run = cancel_often($node, name => $name, statement => $statement, settings => $settings,

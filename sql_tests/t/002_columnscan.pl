@@ -1,5 +1,5 @@
 # QSketchScan on a hot standby, in synchronized scans of a table larger than a
-# quarter of the buffers, cancelled, and beside other extensions.
+# quarter of the buffers, cancelled, and together with other extensions.
 
 use strict;
 use warnings;
@@ -36,8 +36,8 @@ my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($primary, 'backup', has_streaming => 1);
 $standby->start;
 
-# Changes on the primary arrive on the standby, also pages that became all-visible while a snapshot of the
-# standby still cannot see their rows.
+# The standby replays changes of the primary, also pages that became all-visible while a snapshot of the
+# standby cannot see their rows.
 same_on($primary, 'primary');
 same_on($standby, 'standby');
 my $reader = $standby->background_psql('postgres');
@@ -62,7 +62,8 @@ is($reader->query_safe($sketch), $primary->safe_psql('postgres', $sketch), 'stan
 $reader->quit;
 $standby->stop;
 
-# Two scans run at the same time.  The second one starts at the place where the first one is.
+# Two scans run at the same time.  The second scan starts at the page that the first scan has
+# reached.
 my $other = $primary->background_psql('postgres');
 $other->query_until(qr/go/, "\\echo go\nSELECT count(qsketch_total(sk)) FROM generate_series(1, 60) AS x,
 	LATERAL (SELECT qsketch_agg(k) AS sk FROM t WHERE x > 0) AS s;\n");
@@ -70,8 +71,8 @@ my %sketches = map { $primary->safe_psql('postgres', $sketch) => 1 } 1 .. 10;
 is(scalar(keys %sketches), 1, 'synchronized scans');
 $other->quit;
 
-# Scans are cancelled and end soon, with their workers: four sketches of 64 MB each, and two collections of
-# sets.
+# Cancelled scans and their workers end soon: scans that make four sketches of 64 MB each, and two
+# collections of sets.
 $primary->safe_psql('postgres', cpu_function());
 $primary->safe_psql('postgres',
 	'CREATE TABLE big AS SELECT i::bigint AS k, md5(i::text) AS t FROM generate_series(1, 1000000) AS i; ANALYZE big');
@@ -95,7 +96,7 @@ for my $run ([ 0, $large ], [ 2, $large ], [ 0, 'qsets_agg(k, k), qsets_agg(k, t
 	cmp_ok($cancelled->{user_ms}, '<', ($all[1] - $all[0]) / 2, "$name: before the end");
 }
 
-# Other extensions hook into planner and executor, and look at the plan.
+# Other extensions hook into planner and executor, and read the plan.
 SKIP: {
 	skip 'no auto_explain and pg_stat_statements here', 3
 	  if $primary->psql('postgres', "LOAD 'auto_explain'; CREATE EXTENSION pg_stat_statements");
@@ -114,7 +115,8 @@ SKIP: {
 	is($primary->safe_psql('postgres', "SELECT calls FROM pg_stat_statements WHERE query = '$sketch'"), '2', 'counted');
 }
 
-# Another extension, like TimescaleDB, reads the table, so that its rows may not all be in its pages.
+# Another extension, like TimescaleDB, reads the table.  So some rows may not be in the table's
+# pages.
 my $attached = "LOAD '$ENV{TESTDIR}/other_reader.so'; CREATE TEMP TABLE parts (k bigint) PARTITION BY HASH (k);
 	CREATE TEMP TABLE part_0 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
 	CREATE TEMP TABLE part_1 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 1);

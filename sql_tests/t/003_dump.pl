@@ -1,5 +1,5 @@
 # Sketches are dumped and restored by pg_dump and pg_restore, and copied by COPY as text and in binary.  Then
-# COPY BINARY gets bytes that are no sketches.
+# COPY BINARY reads bytes that are no sketches.
 
 use strict;
 use warnings;
@@ -97,7 +97,7 @@ $node->safe_psql('postgres', qq{
 is( $node->safe_psql('postgres', 'SELECT count(*) FROM sets JOIN copied_sets USING (name, s)'),
 	'4', 'COPY as binary: same collections of sets');
 
-# COPY BINARY gets garbage: damaged sketches, sketches that are cut, noise of any length.
+# COPY BINARY reads garbage: damaged sketches, truncated sketches, noise of any length.
 my $header = "PGCOPY\n\377\r\n\0" . pack('NN', 0, 0);
 my $good = pack 'H*', $node->safe_psql('postgres',
 	q{SELECT encode(sk::bytea, 'hex') FROM sketch WHERE name = 'sf 10 1'});
@@ -150,7 +150,7 @@ is( $node->safe_psql('postgres', qq{
 is($node->safe_psql('postgres', 'SELECT count(*), sum(qsketch_total(sk)) FROM target'), '1|10',
 	'and takes the one that is');
 
-# The same bytes are no filters either, and damaged filters are refused.
+# These bytes are no filters either, and damaged filters are refused.
 my $filter = pack 'H*', $node->safe_psql('postgres',
 	q{SELECT encode(f::bytea, 'hex') FROM filter WHERE name = 'explicit'});
 foreach my $at (0 .. length($filter) - 1)
@@ -175,7 +175,7 @@ is( $node->safe_psql('postgres', qq{
 	"22P03|" . ($last_filter + 1),
 	'COPY BINARY refuses ' . ($last_filter + 1) . ' fields that are no filters');
 
-# They are no lists of top keys either, and damaged lists are refused.
+# These bytes are no lists of top keys either, and damaged lists are refused.
 my $top = pack 'H*', $node->safe_psql('postgres', q{SELECT encode(t::bytea, 'hex') FROM top WHERE name = 'moods'});
 foreach my $at (0 .. length($top) - 1)
 {
@@ -199,7 +199,8 @@ is( $node->safe_psql('postgres', qq{
 	"22P03|" . ($last_top + 1),
 	'COPY BINARY refuses ' . ($last_top + 1) . ' fields that are no lists of top keys');
 
-# They are no collections of sets either.  Damaged collections are refused, also if the checksum fits.
+# These bytes are no collections of sets either.  Damaged collections are refused, also if their
+# checksum is right.
 sub crc32c
 {
 	my $crc = 0xFFFFFFFF;
@@ -259,7 +260,7 @@ is( $node->safe_psql('postgres', qq{
 	"22P03|" . ($last_sets + 1),
 	'COPY BINARY refuses ' . ($last_sets + 1) . ' fields that are no collections of sets');
 
-# Damage with a checksum that fits is refused, or the result is a valid collection.
+# Damage with a right checksum is refused, or the result is a valid collection.
 my @mutants;
 foreach my $i (1 .. 400)
 {

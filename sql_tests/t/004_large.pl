@@ -32,7 +32,8 @@ is( $node->safe_psql('postgres', q{
 			FROM generate_series(1, 100000) AS k) FROM large}),
 	't', 'it folds to 1 MB');
 
-# Counters of 8 bytes would make the sketch twice as large, which is more than a value can be.
+# Counters of 8 bytes would make the sketch twice as large, and larger than any value of
+# PostgreSQL can be.
 my ($status, $out, $err) = $node->psql('postgres', q{
 	\set VERBOSITY verbose
 	UPDATE large SET sk = qsketch_add(sk, 1, 5000000000)});
@@ -43,8 +44,9 @@ is( $node->safe_psql('postgres', q{
 		SELECT qsketch_estimate(qsketch_add(qsketch_add(sk, 1, 5000000000), 2), 1) FROM large}),
 	'5000000001', 'in memory it can be');
 
-# Rows in rows in rows: the text of each is more than twice that of the one in it.  An
-# error of the output function must not leave a list of keys without texts behind.
+# Rows nested in rows: the text of each row is more than twice as long as the text of
+# the row in it.  An error of the output function must not leave a list of keys
+# without texts.
 my $row = 'ROW(i)::nested0';
 $row = "ROW($row)::nested$_" for 1 .. 30;
 $node->safe_psql('postgres', join ';', 'CREATE TYPE nested0 AS (a int)',

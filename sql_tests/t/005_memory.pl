@@ -1,5 +1,5 @@
-# Memory: many small groups, sliding windows and long aggregations take no more memory than they should.  The
-# backend's peak is the one that the kernel reports.
+# Memory: many small groups, sliding windows and long aggregations stay within their limits of memory.  The
+# kernel reports the backend's peak.
 
 use strict;
 use warnings;
@@ -56,7 +56,7 @@ peak_below($baseline + 50, '100,000 groups of 10 rows, spilled', q{SET work_mem 
 peak_below($baseline + 50, '100,000 groups of 10 rows, sorted', q{SET qsketch.enable_columnscan = off; SET enable_hashagg = off;}
 	  . "SELECT count(*), sum(qsketch_total(s)) FROM ($groups) AS g");
 
-# Two long strings in each row: a page has them out of line, and they are read one at a time.
+# Two long strings in each row are stored out of line, and are read one at a time.
 $node->safe_psql('postgres', q{
 	CREATE TABLE long AS SELECT i AS k, l.a, l.a AS b FROM generate_series(1, 50) AS i,
 		(SELECT string_agg(md5(i::text), '') AS a FROM generate_series(1, 60000) AS i) AS l;
@@ -83,8 +83,8 @@ peak_below($baseline + 70, '200 groups of 5,000 keys, dense Bloom filters, hashe
 # Both by the column scan and by the ordinary plan.
 my $ordinary = 'SET qsketch.enable_columnscan = off;';
 
-# Groups become dense and large after all of them were created.  Few may be in memory at a time, and EXPLAIN
-# must show the memory that they take.
+# Groups become dense and large after all groups were created.  Only few dense groups may be in memory at a
+# time, and EXPLAIN must show their memory.
 $node->safe_psql('postgres', q{
 	CREATE TABLE interleaved AS SELECT i % 500 AS g, i AS k FROM generate_series(1, 500 * 2500) AS i;
 	ANALYZE interleaved;
@@ -102,8 +102,8 @@ for my $structure ('sub_warp', 'multilevel')
 	  /HashAggregate.*Batches: 1  Memory Usage: (\d+)kB/s;
 	cmp_ok($told // 0, '>', 500 * 1024, "$structure: 500 sketches of 1 MB are accounted for");
 }
-# Each group has one key too many, and the planner is misled.  The sketches are dense before the next group
-# comes, so the executor keeps no more groups than fit into memory.
+# Each group has one key too many to be explicit, and the planner expects fewer keys.  A sketch is dense
+# before the next group begins, so the executor keeps only groups that fit into memory.
 $node->safe_psql('postgres', q{
 	CREATE TABLE ordered (g int, k int);
 	ALTER TABLE ordered ALTER COLUMN k SET (n_distinct = 10);
@@ -147,7 +147,8 @@ peak_below($baseline + 50, 'adding 20,000 keys one by one', q{
 peak_below($baseline + 150, 'one sketch of 64 MB', q{
 	SELECT qsketch_total(qsketch_agg(k, qsketch_new(size => '64MB'))) FROM row_of});
 
-# All pairs of 100,000 sets: each process has only the counters of one row, and never a matrix.
+# All pairs of 100,000 sets: each process allocates only the counters of one row, and never a
+# matrix.
 my $alike = q{SELECT count(*) FROM (SELECT qsets_agg(s, (s / 2)::bigint * 131 + e * (7 + s % 2 * 7 * (e / 95))) AS q
 	FROM generate_series(1, 100000) AS s, generate_series(1, 100) AS e) AS c, qsets_pairs(q, min_jaccard => 0.8)};
 peak_below(1000, 'pairs of 100,000 sets of 100 elements', "SET work_mem = '256MB'; $alike");

@@ -1,8 +1,9 @@
-# Real frequencies: clicks on a news portal (kosarak) and the degrees of a mail graph (email-Enron).  Estimates
-# are never too small, and too large by no more than theory and the sketch itself say.
+# Real frequencies: clicks on a news portal (kosarak) and the degrees of a mail graph (email-Enron).
+# Estimates are never too small, and their overestimate is within the bounds of theory and of the sketch
+# itself.
 #
-# The files are looked for in $QSKETCH_DATA, or in ../shared/data beside the
-# source tree, from where the test was started.
+# The files are in $QSKETCH_DATA, or in ../shared/data relative to the source
+# tree from which the test was started.
 
 use strict;
 use warnings;
@@ -54,8 +55,8 @@ $node->safe_psql('postgres', q{
 note $node->safe_psql('postgres', q{
 	SELECT source, count(*), sum(n), max(n) FROM exact GROUP BY source ORDER BY source});
 
-# Estimates of every key, and of as many absent keys.  They are computed sketch by sketch, since the
-# measurement for unbiased estimates is then made once for each sketch.
+# Estimates of every key, and of an equal number of absent keys.  The query reads sketch by sketch,
+# so that it computes the measurement for unbiased estimates once for each sketch.
 $node->safe_psql('postgres', q{
 	CREATE TABLE said AS
 	SELECT source, structure, e.* FROM sketch, LATERAL (
@@ -111,7 +112,7 @@ is_true(q{(SELECT *, rank() OVER (PARTITION BY source, structure ORDER BY n DESC
 		WHERE rank <= 20 GROUP BY source, structure HAVING avg((e - n) / n::float8) > 0.05},
 	'the twenty most frequent keys are right within 5 %');
 
-# A rollup of parts made of weighted keys, in parallel, is the sketch of the whole.
+# A parallel rollup of sketches of weighted keys equals the sketch of all rows.
 is( $node->safe_psql('postgres', q{
 		SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 		CREATE TABLE part AS SELECT source, structure, k % 7 AS p, qsketch_agg(k, n, template) AS sk
@@ -121,8 +122,8 @@ is( $node->safe_psql('postgres', q{
 			USING (source, structure)}),
 	'12|t', 'merged parts are the whole');
 
-# Top keys by weight, of the same rows and of a generated log: each row has bytes that differ
-# by four orders of magnitude and have nothing to do with how often its key comes.
+# Top keys by weight, of the same rows and of a generated log: the bytes of the rows differ
+# by four orders of magnitude, independently of the frequency of the row's key.
 $node->safe_psql('postgres', q{
 	CREATE TABLE traffic AS
 	SELECT source, k, 'host ' || k AS host, (100 * exp(9.0 * abs(hashint8(row_number() OVER ())) / 2147483648.0))::int AS bytes

@@ -1,8 +1,8 @@
 # Runs every SQL example of README.md and the pages in docs.  The ```sql blocks of a page run in order, in one
 # database and one session.  Each must print the contents of the block after it (``` without a language).
 #
-# Above a block that cannot be run, or whose output is not the same everywhere,
-# the page says so and why:
+# A comment above a block says why the block cannot be run, or why its output
+# varies:
 #	<!-- not run: REASON -->
 #	<!-- output varies: REASON -->
 # If the shown output is an error, the page continues after it.
@@ -14,8 +14,8 @@ use Test::More;
 
 my $marker = '== block ';
 
-# The blocks of a page: where it starts, its language, its lines, and the
-# comment above it.
+# Returns the blocks of a page: for each block its first line number, its
+# language, its lines, and the comment above it.
 sub blocks
 {
 	my ($file) = @_;
@@ -46,7 +46,7 @@ sub blocks
 	return @blocks;
 }
 
-# The examples of a page: the SQL, and the output if it is shown.
+# Returns the examples of a page: the SQL, and the output if the page has it.
 sub examples
 {
 	my ($page, @blocks) = @_;
@@ -68,7 +68,8 @@ sub examples
 	return @examples;
 }
 
-# One script of all of them, with marks between on both ways out.
+# Returns one script of all examples, with marks between them on standard output
+# and standard error.
 sub script
 {
 	my $script = "\\pset format aligned\n\\pset tuples_only off\n";
@@ -82,7 +83,8 @@ sub script
 	return $script;
 }
 
-# The output of each block, by the block's line, without blanks at the ends of lines.
+# Returns the output of each block, by the block's line, without blanks at the ends
+# of lines.
 sub printed
 {
 	my ($text) = @_;
@@ -99,7 +101,7 @@ sub printed
 	return \%printed;
 }
 
-# Blank lines at the ends do not matter.
+# Returns the text without blank lines at its ends.
 sub trimmed
 {
 	my ($text) = @_;

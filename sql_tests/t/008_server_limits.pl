@@ -55,8 +55,8 @@ for my $what (sort keys %spilled)
 	is(query("$limit RESET temp_file_limit; $spilled{$what} $leak"), ($result{$what} // 200000) . "\n0", "$what: without a limit");
 }
 
-# As many clients as possible run at the same time, each with parallel plans.  They all wait for a lock that
-# the first of them holds.
+# The largest possible number of clients run at the same time, each with parallel plans.  All clients wait
+# for a lock that the first client holds.
 sub wait_for
 {
 	my ($session, $condition, $what) = @_;
@@ -69,7 +69,8 @@ sub wait_for
 	die "waited in vain: $what";
 }
 
-# Wait until no other client is left, since clients that are done may still be there.
+# Waits until no other client is left, because finished clients may still be
+# connected.
 sub wait_for_others
 {
 	wait_for($_[0], q{count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'client backend'}, 'other clients');
@@ -109,7 +110,8 @@ for my $backend ('cpu', 'gpu')
 ok($node->poll_query_until('postgres', 'SELECT values_now = cached_now AND slots_free = slots FROM qsketch_stat_gpu'), 'gpu: nothing is left');
 $node->stop;
 
-# A snapshot is too old: pages changed after it are refused, as they are by other scans; other pages are read.
+# A snapshot is too old: the scan refuses pages that changed after the snapshot, as other scans do, and reads
+# other pages.
 SKIP: {
 	my ($major) = $node->config_data('--version') =~ /(\d+)/;
 
@@ -133,7 +135,7 @@ SKIP: {
 		$way->{reader} = $old->background_psql('postgres', on_error_stop => 0);
 		$way->{reader}->query("$way->{set} BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1;");
 	}
-	# a threshold of 0 means five seconds; pages are pruned by who changes them next
+	# a threshold of 0 means five seconds; the next change of a page prunes it
 	sleep 6;
 	$old->safe_psql('postgres', 'UPDATE t SET k = k + 1 WHERE k % 10 = 0') for 1 .. 4;
 	for my $way (@way)

@@ -1,18 +1,19 @@
-# Little shared memory: parallel plans that pass sketches through it go on without it where it is short, in
-# /dev/shm or in the server's own files.  The test starts itself again with a /dev/shm of its own, which it
-# may make in a user namespace.  Without user namespaces it is skipped.
+# Little shared memory: parallel plans pass sketches through shared memory, and go on without it if
+# /dev/shm or the file system of the server's files is full.  The test starts itself again in a user
+# namespace with a /dev/shm of its own.  Without user namespaces the test is skipped.
 
 use strict;
 use warnings;
 
 use Test::More;
 
-# Before PostgreSQL's modules, which redirect the output.
+# Runs before PostgreSQL's modules are loaded, because they redirect the output.
 BEGIN
 {
 	if (!$ENV{QSKETCH_OWN_SHM})
 	{
-		# root of a namespace may mount, but PostgreSQL wants to be somebody else, whom the system knows
+		# the namespace's root may mount, but PostgreSQL needs another user, who must exist in the
+		# system
 		my ($user, $group) = ($>, $) + 0);
 		my @enter = ('unshare', '-Urm', 'sh', '-c', 'mount -t tmpfs -o size=64m tmpfs /dev/shm &&
 			exec unshare -U --map-user=' . $user . ' --map-group=' . $group . ' "$@"', 'sh');
@@ -30,7 +31,7 @@ sub free_kb
 	return `df -k --output=avail /dev/shm` =~ /(\d+)\s*$/ ? $1 : die 'df';
 }
 
-# Leave only so many kB of the memory free.
+# Leaves only this many kB of the memory free.
 sub leave
 {
 	my ($kb) = @_;
@@ -55,7 +56,7 @@ sub start_node
 		'cpu_operator_cost = 1', ''));
 	if ($type eq 'mmap')
 	{
-		# so that its files are where room can be made short
+		# puts the server's files on the file system that the test can fill
 		my $files = $node->data_dir . '/pg_dynshmem';
 		rmdir $files or die "rmdir: $!";
 		mkdir '/dev/shm/files' or die "mkdir: $!";
@@ -128,7 +129,7 @@ sub try_pairs
 	}
 }
 
-# The server itself gets the shared memory that it needs.
+# The server itself has all shared memory that it needs.
 for my $type ('posix', 'mmap')
 {
 	start_node($type);

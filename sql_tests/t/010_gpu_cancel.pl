@@ -49,7 +49,7 @@ ok($node->poll_query_until('postgres', q{
 		AND pid <> pg_backend_pid()}), 'cancel ends the wait');
 $session->quit;
 
-# a query gives up a worker that does nothing
+# a query stops waiting for a worker that makes no progress
 my ($rc, $out, $err) = $node->psql('postgres',
 	"SET qsketch.gpu_timeout = '1s'; SELECT qsketch_agg(k) FROM t");
 like($err, qr/GPU worker made no progress for 1 s/, 'the wait for a worker that hangs is bounded');
@@ -62,7 +62,7 @@ settled($node, 'cancel');
 like($err, qr/division by zero/, 'an error ends a query');
 settled($node, 'error');
 
-# Ends of (sub)transactions free sketches by and by.
+# Ends of (sub)transactions free sketches.
 $node->safe_psql('postgres', q{
 	CREATE FUNCTION wait_below(n bigint) RETURNS void LANGUAGE plpgsql AS $$
 	BEGIN

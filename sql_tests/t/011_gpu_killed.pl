@@ -58,8 +58,8 @@ eval { $session->quit };
 settled($node, 'killed worker');
 is_right($node, 'killed worker');
 
-# A worker that is terminated is started again, and the server goes on.  PostgreSQL knows the worker only as a
-# process, so pg_terminate_backend may refuse to terminate it; then nothing happens.
+# A terminated worker is started again, and the server goes on.  The worker is no backend, so
+# pg_terminate_backend may refuse to terminate it.  Then the worker goes on.
 my $other = $node->background_psql('postgres');
 $other->query_safe("SET qsketch.device = cpu; BEGIN; CREATE TEMP TABLE mine (i int)");
 for my $how ('TERM', 'pg_terminate_backend')

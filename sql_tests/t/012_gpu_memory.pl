@@ -18,7 +18,7 @@ is_right($node, 'no memory for sketches');
 cmp_ok(gpu_count($node, 'fallbacks'), '>=', 3, 'fallbacks are counted');
 is(gpu_count($node, 'batches'), 0, 'and all was counted on the CPU');
 
-# no memory for sketches to grow: they move to the host, with their keys
+# no memory for sketches to grow: sketches move to main memory, with their keys
 set_fault($node, 'spill');
 my $before = gpu_count($node, 'fallbacks');
 is_right($node, 'no memory to grow');
@@ -27,7 +27,7 @@ cmp_ok(gpu_count($node, 'fallbacks'), '>', $before, 'and came back');
 settled($node, 'no memory to grow');
 set_fault($node, 'none');
 
-# sketches of parallel workers that moved to the host are merged as well
+# sketches of parallel workers that moved to main memory are merged, too
 set_fault($node, 'spill');
 is($node->safe_psql('postgres', q{
 	SET max_parallel_workers_per_gather = 3;
@@ -48,7 +48,7 @@ is($node->safe_psql('postgres', q{
 cmp_ok(gpu_count($node, 'fallbacks'), '>', $before, 'more sketches than memory: some stayed here');
 settled($node, 'more sketches than memory');
 
-# cached sketches make room for one another and for new sketches
+# cached sketches are freed for other cached sketches and for new sketches
 $node->safe_psql('postgres', q{
 	SET qsketch.device = cpu;
 	CREATE TABLE many AS
@@ -79,7 +79,7 @@ $node->safe_psql('postgres', 'SELECT qsketch_estimate(sk, ARRAY[5::bigint]) FROM
 is(gpu_count($node, 'cache_hits'), $hits + 1, 'a repeated lookup finds the copy');
 is(gpu_count($node, 'bytes_in'), $bytes + 8, 'and sends nothing but the key');
 
-# another value in the same place is not mistaken for it
+# another value at the same toast pointer is not mistaken for the cached sketch
 $node->safe_psql('postgres', q{
 	UPDATE many SET sk = (SELECT sk FROM many WHERE g = 8) WHERE g = 7});
 is($node->safe_psql('postgres', q{

@@ -13,7 +13,8 @@ my $node = gpu_node('clients', 'qsketch.gpu_buffer_size = 1MB', 'max_connections
 fill($node, 20_000);
 is(gpu_count($node, 'slots'), 4, 'the ring has 4 slots');
 
-# lookups hold several slots at a time; none may block another for good
+# lookups hold several slots at a time; no lookup may block another lookup
+# forever
 my $right = q{
 	DO $$ BEGIN
 		ASSERT (SELECT qsketch_agg(k, qsketch_new('sub_warp', '256kB')) =
@@ -30,7 +31,7 @@ $node->command_ok(
 cmp_ok(gpu_count($node, 'slot_waits'), '>', 0, 'they waited for slots');
 settled($node, '64 clients');
 
-# the same, with clients that give up
+# lookups of clients that time out
 my $timeout = $node->basedir . '/timeout.sql';
 append_to_file($timeout, q{
 	\set ms random(1, 60)

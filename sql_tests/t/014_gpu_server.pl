@@ -34,7 +34,7 @@ $plain->append_conf('postgresql.conf', "shared_preload_libraries = 'qsketch'\nqs
 $plain->restart;
 is($plain->safe_psql('postgres', 'SELECT state FROM qsketch_gpu()'), 'off', 'gpu_worker = off');
 
-# the module is preloaded, and this machine has no GPU, or not the one that is named
+# the module is preloaded, and this machine has no GPU with the configured number
 $plain->append_conf('postgresql.conf', "qsketch.gpu_worker = auto\nqsketch.gpu_devices = '99'");
 $plain->restart;
 $plain->poll_query_until('postgres', "SELECT count(*) > 0 FROM qsketch_gpu() WHERE state = 'none'");

@@ -1,5 +1,5 @@
 # Parallel plans: workers leave their sketches on the device for the leader,
-# also where there are several devices.
+# with one device and with several.
 use strict;
 use warnings;
 use FindBin;
@@ -40,7 +40,8 @@ for my $devices ($ENV{QSKETCH_GPU} ? ('0') : ('0', '0,1,2'))
 				"$name, leader $leader, column scan $scan: groups are right");
 		}
 	}
-	# each process has few enough keys for the explicit form, but not all together
+	# each process has few enough keys for the explicit form, but all processes
+	# together do not
 	$node->safe_psql('postgres', q{
 		CREATE TABLE few WITH (parallel_workers = 7) AS
 			SELECT i::bigint AS k, repeat('x', 500) AS filler FROM generate_series(1, 12000) AS i;
@@ -55,7 +56,7 @@ for my $devices ($ENV{QSKETCH_GPU} ? ('0') : ('0', '0,1,2'))
 		"$name: they were merged there");
 	settled($node, $name);
 
-	# the leader gives up while workers have handed over
+	# the leader is cancelled after workers have passed their sketches to it
 	for my $turn (1 .. 20)
 	{
 		my $timeout = 5 * $turn;

@@ -1,6 +1,6 @@
 # Tokens: partial states on a device, which are passed to the leader by name.  Tokens are values, so users may
-# try to see, keep, copy and forge them, by aggregates of their own around our functions.  This test also
-# passes arbitrary bytes as a sketch, by functions that only a superuser can declare.
+# try to see, keep, copy and forge them, by aggregates of their own that call the extension's functions.  This
+# test also passes arbitrary bytes as a sketch, by functions that only a superuser can declare.
 use strict;
 use warnings;
 use FindBin;
@@ -34,7 +34,8 @@ $node->safe_psql('postgres', q{
 	CREATE AGGREGATE s.direct(qsketch) (SFUNC = _qsketch_agg_combine, STYPE = qsketch);
 	CREATE TABLE forged (id int, bytes bytea) WITH (parallel_workers = 2)});
 
-# A user's own combine function gets whole sketches, also if one of our aggregates shares the state.
+# A user's own combine function receives whole sketches, also if an aggregate of the extension
+# shares the state.
 for my $query ('SELECT s.kept(k) = (SELECT qsketch_agg(k) FROM t) FROM t',
 	'SELECT s.kept(k) = qsketch_agg(k) FROM t', 'SELECT qsketch_agg(k) = s.kept(k) FROM t',
 	'SELECT s.same(k) = qsketch_agg(k) FROM t',
@@ -47,8 +48,8 @@ for my $query ('SELECT s.kept(k) = (SELECT qsketch_agg(k) FROM t) FROM t',
 	is(scalar(() = $err =~ /saw \d+ bytes: \\x(?!51534b)/g), 0, 'and saw sketches only');
 }
 
-# So does the owner of an aggregate that gets our function as combine function while a query runs that calls
-# the owner's function.
+# An owner's combine function receives whole sketches, also if a running query calls this function while the
+# aggregate is changed to the extension's combine function.
 make_partitions($node);
 $node->safe_psql('postgres', q{
 	CREATE ROLE owner LOGIN;
@@ -71,7 +72,8 @@ like($out, qr/Partial Aggregate.*^t$/ms, "replaced: partial states are combined,
 like($err, qr/saw \d+ bytes/, 'by the function that the query began with');
 is(scalar(() = $err =~ /saw \d+ bytes: \\x(?!51534b)/g), 0, 'which saw sketches only');
 
-# Forged tokens: of the forms that tokens have and had, and mutants of sketches.
+# Forged tokens: in the present and earlier formats of tokens, and mutants of
+# sketches.
 $node->safe_psql('postgres', q{
 	SELECT setseed(0.5);
 	CREATE FUNCTION random_bytes(n int) RETURNS bytea LANGUAGE sql VOLATILE AS

@@ -48,7 +48,8 @@ is_same('select list', 'SELECT qsets_pairs(c, min_count => 20) FROM kept');
 is_same('select list, not to the end', 'SELECT qsets_pairs(c) FROM kept LIMIT 5');
 is_same('auto, large enough', 'SELECT p.* FROM kept, qsets_pairs(c, min_count => 20) AS p',
 	'SET qsketch.device = auto; SET qsketch.gpu_min_elements = 100');
-# in serial: statistics of autovacuum may make the plan parallel, and of a node in a worker EXPLAIN tells no backend
+# a serial plan: with statistics of autovacuum the plan may be parallel, and EXPLAIN shows no device of a node
+# in a worker
 like($node->safe_psql('postgres', 'SET max_parallel_workers_per_gather = 0; EXPLAIN (ANALYZE, COSTS off) SELECT p.* FROM kept, qsets_pairs(c) AS p'),
 	qr/QSketchPairs.*Device: gpu/s, 'EXPLAIN says that it was a GPU');
 settled($node, 'pairs');
@@ -83,7 +84,7 @@ is($node->safe_psql('postgres', 'SELECT count(*) FROM kept, qsets_pairs(c, min_c
 cmp_ok(gpu_count($node, 'fallbacks'), '>', $before, 'no memory: from the CPU');
 settled($node, 'no memory');
 
-# a broken device: an error, and then all is well again
+# a broken device: one error, and later queries succeed
 set_fault($node, 'error');
 my ($status, $out, $err) = $node->psql('postgres', 'SELECT count(*) FROM kept, qsets_pairs(c)');
 isnt($status, 0, 'a broken device: the query fails');

@@ -1,4 +1,4 @@
-# Filters through the GPU worker have the CPU's bytes and answers, for every kind of row, and whatever fails.
+# Filters through the GPU worker have the CPU's bytes and answers, for every type of row, and whatever fails.
 use strict;
 use warnings;
 use FindBin;

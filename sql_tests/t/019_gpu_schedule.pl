@@ -1,5 +1,6 @@
-# Nobody is delayed by the requests of others to the GPU worker.  The longest possible requests are served in
-# pieces, between which others are served, and end with their query.  No role takes all slots or handles.
+# Requests to the GPU worker do not delay requests of other sessions.  The worker serves the longest possible
+# requests in pieces, and other requests between the pieces.  A request ends with its query.  No role can use
+# all slots or handles.
 use strict;
 use warnings;
 use FindBin;
@@ -21,7 +22,7 @@ $node->safe_psql('postgres', q{
 		FROM generate_series(1, 6000) AS s, generate_series(1, 500) AS e;
 	GRANT SELECT ON ALL TABLES IN SCHEMA public TO greedy, modest;});
 
-# A GPU does at once what takes an emulated one long, so there it is asked again and again.
+# A GPU finishes quickly what takes an emulated GPU long, so a GPU repeats the work.
 my $times = ($ENV{QSKETCH_GPU} // 'emulate') eq 'emulate' ? 1 : 1000;
 
 # Long work of each family, with the counter of its progress and the counter's final value.
@@ -118,7 +119,7 @@ foreach my $name (sort keys %long)
 	has_ended($name, $before);
 }
 
-# many long queries at once, of all families, in several sessions each
+# long queries of all families, each in several sessions, run at the same time
 {
 	my @session = map { start_long($_) } (sort keys %long) x 2;
 	my $worst = slowest_small('all at once');
@@ -131,7 +132,8 @@ foreach my $name (sort keys %long)
 	settled($node, 'all at once');
 }
 
-# a role has more states than there are entries, and others still get theirs
+# a role has more states than handles exist, and other roles still receive
+# handles
 {
 	my $greedy = $node->background_psql('postgres', extra_params => [ '-U', 'greedy' ]);
 	my $fallbacks = gpu_count($node, 'fallbacks');
@@ -147,7 +149,8 @@ foreach my $name (sort keys %long)
 	cmp_ok($held, '<=', 1536, 'but not those that are for others');
 	cmp_ok(gpu_count($node, 'fallbacks') - $fallbacks, '>', 1000, 'the rest stayed on the CPU');
 
-	# another session of the role has few more, another role has its own
+	# another session of the role receives few handles, another role receives
+	# all that it needs
 	my $created = gpu_count($node, 'values_made');
 	my ($rc, $out) = $node->psql('postgres', $small, extra_params => [ '-U', 'greedy' ]);
 	is($out, '100000', 'entries: another session of the role has a right sketch');

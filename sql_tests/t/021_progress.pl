@@ -1,6 +1,6 @@
 # qsketch_progress and qsketch_stat, seen from a second session while commands wait at a gate: column scans,
-# serial and parallel, and qsets_pairs.  Also who may see what, and that nothing is left of a command,
-# however it ends.
+# serial and parallel, and qsets_pairs.  Also tests which roles see which details, and that no entry of a
+# command is left, however the command ends.
 #
 # The gate is a hash function, or a function in the select list, that waits until a file exists.
 
@@ -206,8 +206,8 @@ for my $way (sort keys %expected)
 	is($node->safe_psql('postgres', 'SELECT pairs FROM qsketch_stat'), $pairs, "qsets_pairs $way: and counted");
 }
 
-# A search finds nothing, and takes so long that only a cancellation ends it.  It is shown as on the GPU
-# before it has found a pair.
+# A search finds nothing, and takes so long that only a cancellation ends it. qsketch_progress shows the
+# search as on the GPU before it has found a pair.
 $node->safe_psql('postgres', q{CREATE TABLE apart AS SELECT qsets_agg(i % 30000, i * 7919::bigint % 999983) AS q FROM generate_series(1, 1500000) AS i});
 $run = start($superuser, 'SET qsketch.device = gpu', q{SELECT count(*) FROM apart, qsets_pairs(q, min_count => 40, method => 'merge')});
 wait_for(q{command = 'qsets_pairs' AND phase = 'searching' AND device = 'gpu' AND sets_total = 30000 AND pairs = 0}, 'a search on a GPU without a pair is seen');
@@ -237,7 +237,7 @@ for my $role ('bob', 'watcher')
 }
 is($node->safe_psql('postgres', 'SELECT count(*) FROM qsketch_stat', extra_params => [ '-U', 'bob' ]), '1', 'all may read them');
 
-# keys and batches by where they are counted: small sketches stay here as long as they are explicit
+# keys and batches by device: small sketches stay on the CPU as long as they are explicit
 $node->safe_psql('postgres', 'SELECT qsketch_stat_reset()');
 $node->safe_psql('postgres', q{SET qsketch.device = gpu; SET qsketch.enable_columnscan = off;
 	SELECT qsketch_total(qsketch_agg(k)), (qfilter_info(qfilter_agg(k, qfilter_new_bloom(100000)))).rows, cardinality(array_agg(k)) FROM fast;});

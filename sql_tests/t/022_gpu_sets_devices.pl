@@ -1,6 +1,6 @@
 # Pairs of sets through the GPU worker, beyond one search on one device: several devices, collections that are
-# kept on a device, limits of memory, a worker that is lost, long searches beside other requests, and what
-# EXPLAIN and views show of this.
+# kept on a device, limits of memory, a worker that fails, long searches at the same time as other requests,
+# and the output of EXPLAIN and views.
 use strict;
 use warnings;
 use FindBin;
@@ -78,7 +78,7 @@ is(gpu_count($node, 'cache_hits'), $hits + 1, 'kept: it was found');
 ok($node->safe_psql('postgres', 'SELECT p.* FROM kept, qsets_pairs(c, top => 2) AS p') eq
 	on_cpu('SELECT p.* FROM kept, qsets_pairs(c, top => 2) AS p'), 'kept: another question');
 
-# two searches run at the same time in a kept collection, which has to leave the device meanwhile
+# two searches run at the same time in a kept collection, which must be freed meanwhile
 my $both = q{BEGIN;
 	DECLARE x CURSOR FOR SELECT qsets_pairs(c) FROM kept; DECLARE y CURSOR FOR SELECT qsets_pairs(c, min_count => 2) FROM kept;
 	FETCH 20000 FROM x; FETCH 20000 FROM y; FETCH 20000 FROM x;};
@@ -91,7 +91,7 @@ ok($node->poll_query_until('postgres', 'SELECT cached_now = 0 AND cached_bytes =
 settled($node, 'kept: gone');
 set_worker($node, 'qsketch.gpu_cache_size', 'DEFAULT');
 
-# another value in its place is not mistaken for it
+# another value at its toast pointer is not mistaken for the kept collection
 $node->safe_psql('postgres', $pairs);
 $node->safe_psql('postgres', 'SET qsketch.device = cpu; UPDATE kept SET c = (SELECT qsets_agg(s + 1, e) FROM item)');
 ok($node->safe_psql('postgres', $pairs) eq on_cpu($pairs), 'kept: another value');
@@ -118,7 +118,7 @@ is($node->safe_psql('postgres', $count), $right, 'no limit');
 
 # ---- long searches ----
 
-# a search that finds nothing for long ends when it is cancelled, and others are served meanwhile
+# a cancelled search that finds no pairs ends soon, and other requests are served meanwhile
 my $long = "SELECT count(*) FROM unlike, generate_series(1, 1000) AS again, LATERAL qsets_pairs(c, 150 + 0 * again, method => 'merge')";
 my $session = $node->background_psql('postgres', on_error_stop => 0);
 $session->query_until(qr/started/, "\\echo started\nSELECT /* long */ count(*) FROM ($long) AS x;\n");

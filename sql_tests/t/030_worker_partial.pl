@@ -1,5 +1,5 @@
-# Aggregates whose arguments come in a row, through another aggregate, as when Citus pushes them down.  The
-# key's collation and type are those of the row's first field.
+# Aggregates whose arguments are passed as a row, through another aggregate, as when Citus pushes them
+# down.  The key's collation and type are those of the row's first field.
 
 use strict;
 use warnings;

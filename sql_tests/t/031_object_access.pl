@@ -1,5 +1,5 @@
-# An object access hook lets other modules refuse functions and schemas to users.  The column scan must ask the
-# hook for the same as the executor of the ordinary plan, and so must lookups.
+# An object access hook lets other modules refuse functions and schemas to users.  The column scan and lookups
+# must call the hook for the same objects as the executor of the ordinary plan.
 
 use strict;
 use warnings;
@@ -69,7 +69,7 @@ sub functions
 	return join("\n", sort keys %functions);
 }
 
-# Without folded constants, so that templates are no function calls of either plan.
+# Templates are constants, so that neither plan calls a function for them.
 my %query = (
 	'a key' => 'SELECT qsketch_agg(k) FROM t',
 	'a key of text' => 'SELECT qsketch_agg(s) FROM t',
@@ -154,7 +154,8 @@ for my $function (sort keys %other)
 		"ERROR:  hook refuses function $function", "$function: refused");
 }
 
-# A refused schema hides its objects from the parser.  Code that does not look for names still sees them.
+# A refused schema hides its objects from the parser.  Code that uses OIDs instead of names still finds
+# the objects.
 my ($ret, $out, $err) = $node->psql('postgres',
 	'SET ROLE usual; SET object_access.schema = ours; SELECT ours.qsketch_agg(k) FROM t');
 like($err, qr/hook refuses schema ours/, 'schema refused: named');

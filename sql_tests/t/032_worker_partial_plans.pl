@@ -48,7 +48,8 @@ $node->safe_psql('postgres', qq{
 
 my $small = "qsketch_new('multilevel', '64kB')";
 
-# The output of a query with the calls replaced, and without that.
+# Returns the output of a query with the calls replaced, and with the original
+# calls.
 sub both
 {
 	my ($query) = @_;

@@ -1,6 +1,6 @@
 # ALTER EXTENSION qsketch UPDATE from each version that has an upgrade script, one of which was never released
-# (test/older.pl).  The catalogue becomes that of a fresh installation, stored values stay, views survive or
-# are named, and no superuser is needed.
+# (test/older.pl).  The catalogue becomes equal to that of a fresh installation, stored values stay, views
+# survive or an error names them, and no superuser is needed.
 
 use strict;
 use warnings;
@@ -66,8 +66,8 @@ my $catalogue = q{
 	ORDER BY 1;
 };
 
-# Sketches of all structures and what people build on them; nothing of it uses
-# what had to change its arguments.
+# Sketches of all structures, and objects that depend on the extension.  No
+# object uses a function whose arguments change.
 my $fill = q{
 	CREATE TABLE sketch (name text, sk qsketch, total bigint GENERATED ALWAYS AS (qsketch_total(sk)) STORED);
 	INSERT INTO sketch
@@ -137,7 +137,7 @@ sub upgrade
 	isnt(join("\n", @{ lines($name) }), join("\n", @$fresh), "$name: it was another one");
 	like($before->{'stored values'}, qr/^multilevel 3000 1\|/m, "$name: sketches are there");
 
-	# A view that is in the way is named, and nothing is changed.
+	# An error names a view that prevents the upgrade, and nothing is changed.
 	$node->safe_psql($name, 'CREATE VIEW in_the_way AS SELECT qsketch_error(sk) FROM sketch', @as);
 	my ($status, $out, $err) = $node->psql($name, 'ALTER EXTENSION qsketch UPDATE', @as);
 	like($err, qr/cannot drop function qsketch_error\(.*view in_the_way depends on/s, "$name: a view in the way is named");
@@ -160,7 +160,8 @@ sub upgrade
 	$node->safe_psql($name, 'DROP VIEW in_the_way');
 	dump_and_restore($name, $before);
 
-	# User's objects depend on ours: gone, the catalogue speaks of the extension alone.
+	# Drops the user's objects, after which the catalogue has only the extension's
+	# objects.
 	$node->safe_psql($name, 'DROP TABLE sketch, daily CASCADE; DROP VIEW moving_keys', @as);
 	is_deeply(lines($name), $fresh, "$name: the catalogue is that of a fresh installation");
 	$node->safe_psql($name, 'DROP EXTENSION qsketch', @as);

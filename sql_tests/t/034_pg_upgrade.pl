@@ -1,9 +1,10 @@
 # pg_upgrade: stored values stay the same, byte for byte, equal those that the new server makes itself, and can
 # be changed further.
 #
-# From the server that the environment's oldinstall names, as for PostgreSQL's
-# own test of pg_upgrade; it has qsketch installed (test/matrix.sh does this).
-# Otherwise from the server that is tested, which pg_upgrade allows.
+# The environment's oldinstall names the old server, as for PostgreSQL's own
+# test of pg_upgrade.  That server must have qsketch (test/matrix.sh installs
+# it).  Without oldinstall the tested server is also the old server, which
+# pg_upgrade allows.
 
 use strict;
 use warnings;
@@ -52,7 +53,7 @@ like($before->{sketches}, qr/^multilevel 3000 1\|/m, 'sketches are there');
 is($before->{keys}, '2|3|2|t|f|t', 'and keys of types made by users');
 $old->stop;
 
-# Its logs and sockets are made where it runs.
+# pg_upgrade writes its logs and sockets in the current folder.
 chdir($PostgreSQL::Test::Utils::tmp_check) or die;
 my $bin = sub { my ($node) = @_; my $path = $node->config_data('--bindir'); chomp $path; $path };
 my $old_bin = $ENV{oldinstall} ? "$ENV{oldinstall}/bin" : $bin->($old);

@@ -1,5 +1,6 @@
-# From PostgreSQL 18 on, PL/pgSQL changes a sketch in place: sk := qsketch_add(sk, k) costs as much as a key, and
-# not as a copy of the sketch, also where errors are caught.  A call that fails leaves the sketch as it was.
+# From PostgreSQL 18 on, PL/pgSQL changes a sketch in place: sk := qsketch_add(sk, k) takes the time of a key,
+# and not of a copy of the sketch, also in a block that catches errors.  A call that fails leaves the sketch
+# as it was.
 
 use strict;
 use warnings;
@@ -33,8 +34,9 @@ sub loop_function
 		END \$\$});
 }
 
-# Where errors are caught the variable must outlive them, which the function has
-# to promise; elsewhere PL/pgSQL may give it away.
+# In a block that catches errors the variable must survive an error, which the
+# function has to promise.  In other blocks PL/pgSQL may pass the variable's
+# memory to the function.
 my $in_place = 'sk := qsketch_add(sk, k % 1000, 3); sk := qsketch_remove(sk, k % 1000, 2);';
 my $catch = 'EXCEPTION WHEN division_by_zero THEN RAISE;';
 loop_function('in_place', $in_place, '');
@@ -57,7 +59,8 @@ foreach my $function ('in_place', 'caught')
 	cmp_ok($slow, '>', 3 * ($fast + 10), "$function: less than a third of the time");
 }
 
-# Arguments and other variables do not change; nor does anything that fails.
+# Arguments and other variables do not change.  A call that fails changes
+# nothing.
 is( $node->safe_psql('postgres', q{
 		CREATE FUNCTION others(sk qsketch) RETURNS text LANGUAGE plpgsql AS
 		$$ DECLARE a qsketch := sk; b qsketch; BEGIN

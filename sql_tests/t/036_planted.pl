@@ -1,8 +1,8 @@
 # Objects that the owner of the extension's schema, or the user of a session, has
 # put beside those of the extension: functions of the same names whose further
 # arguments have defaults, or of the same arguments as domains; operators, casts
-# and types.  None of them is run, and none stops an installation, an upgrade or
-# qtop_exact.
+# and types.  The extension calls none of these objects, and none of them stops
+# an installation, an upgrade or qtop_exact.
 
 use strict;
 use warnings;

@@ -1,6 +1,6 @@
 # Sketches over postgres_fdw: what is computed on the other server and what is pulled, as
 # docs/several-machines.md says, and that the bytes are the same.  If the environment's oldinstall names a
-# server, that is the other one.
+# server, it is the other server.
 
 use strict;
 use warnings;

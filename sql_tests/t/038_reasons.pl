@@ -1,5 +1,6 @@
-# EXPLAIN (VERBOSE) says why neither the column scan nor the GPU was taken, from
-# PostgreSQL 18 on; the log, which says so on all versions, is in reasons.sql.
+# From PostgreSQL 18 on EXPLAIN (VERBOSE) says why a query uses neither the
+# column scan nor the GPU. reasons.sql tests the messages, which say so on all
+# versions.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;

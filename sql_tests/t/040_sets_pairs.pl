@@ -1,5 +1,5 @@
-# Pairs of sets by parallel workers: the rows and their order are those without workers, wherever the call
-# is in the query, and whatever happens to the workers.
+# Pairs of sets by parallel workers: rows and their order are the same as without workers, wherever the
+# call is in the query, and whatever happens to the workers.
 
 use strict;
 use warnings;
@@ -85,7 +85,8 @@ for my $call (@calls)
 	}
 }
 
-# With little work there are no workers, unless starting them is said to cost nothing.
+# Small collections have no workers, unless the settings say that starting workers
+# costs nothing.
 is((run('SET max_parallel_workers_per_gather = 3;' . digest('c, qsets_pairs(third, 20)')))[1], 0, 'no workers for little work');
 is($node->safe_psql('postgres', "$parallel SELECT min(workers) || ' ' || max(workers) FROM c, qsets_pairs_plan(q)"),
 	'3 3', 'qsets_pairs_plan tells how many');
@@ -206,8 +207,8 @@ for my $way ($by_function, $by_node)
 
 	is("$out $launched", "$rows 0", "no workers to be had: the leader does it, $way");
 
-	# A worker is told to go: the query fails, and nothing else.  One that is about to end by itself
-	# does not hear it; so they are told until the leader has failed.
+	# A worker is terminated: only the query fails.  A worker that is about to end by itself ignores
+	# the signal, so workers are terminated until the leader has failed.
 	my ($out_killed, $err) = ('', '');
 	my $session = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), map { ('-c', $_) } split(/;\s*/, "$parallel $way"),
 		"SET work_mem = '1GB'", 'SELECT count(*) FROM generate_series(1, 100000) AS i, c, '

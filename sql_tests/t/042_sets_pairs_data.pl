@@ -1,10 +1,10 @@
-# Real data: sessions of a news portal (kosarak).  qsets_pairs gives the pairs of
-# the SQL self-join, in less than a tenth of its time.  And who wrote to whom in a
-# company (email-Enron): the pairs of the self-join for some, and of all the same
-# by all methods.
+# Real data: sessions of a news portal (kosarak).  qsets_pairs returns the pairs
+# of the SQL self-join, in less than a tenth of its time.  For the mail graph of a
+# company (email-Enron), the pairs of some sets are those of the self-join, and
+# all methods return the same pairs of all sets.
 #
-# The files are looked for in $QSKETCH_DATA, or in ../shared/data beside the
-# source tree, from where the test was started.
+# The files are in $QSKETCH_DATA, or in ../shared/data relative to the source
+# tree from which the test was started.
 
 use strict;
 use warnings;
@@ -43,7 +43,7 @@ $node->safe_psql('postgres', qq{
 	VACUUM ANALYZE click;
 });
 
-# Milliseconds of a statement, and what it gives.
+# Returns the milliseconds and the output of a statement.
 sub timed
 {
 	my ($settings, $statement) = @_;
@@ -91,7 +91,7 @@ for my $settings ('SET max_parallel_workers_per_gather = 0;', 'SET max_parallel_
 }
 is(scalar(keys %all), 1, 'all sessions: the same by all methods, with workers and without') or diag explain \%all;
 
-# Rows a second where there are many pairs; a count of as many rows made of nothing beside it.
+# Rows a second with many pairs, compared with counting an equal number of generated rows.
 for my $settings ('SET max_parallel_workers_per_gather = 0;', 'SET qsketch.enable_pairscan = off; SET max_parallel_workers_per_gather = 0;')
 {
 	my ($ms, $rows) = timed($settings, 'SELECT count(*) FROM (SELECT qsets_agg(session, item) AS q FROM click) AS c, qsets_pairs(q, 5);');
@@ -112,7 +112,8 @@ SKIP:
 	$node->safe_psql('postgres', "CREATE TABLE mail (a int, b int); COPY mail FROM '$copy'; VACUUM ANALYZE mail;");
 	is($node->safe_psql('postgres', 'SELECT count(*) FROM mail'), '367662', 'all edges of email-Enron');
 
-	# What is at the boundary is in: counts of 4, Jaccard indexes of 1/2 and of 1.
+	# Pairs at the limit are in the result: counts of 4, Jaccard indexes of 1/2
+	# and of 1.
 	is($node->safe_psql('postgres', q{
 		SET work_mem = '1GB';
 		CREATE TABLE few AS SELECT DISTINCT a, b FROM mail WHERE a < 1000;
@@ -143,7 +144,8 @@ SKIP:
 	}
 }
 
-# For each session its nearest others: as a list of all, and asked for one by one.
+# The sessions nearest to each session: by one call for all sessions, and by a
+# call for each session.
 $node->safe_psql('postgres', "CREATE TABLE first AS SELECT qsets_agg(session, item) AS q FROM $first");
 for my $order ('jaccard', 'common', 'overlap', 'lift')
 {

@@ -1,8 +1,8 @@
 # Every function and aggregate of the extension, called with extreme values and
-# cancelled in the middle: the call ends soon.  Which functions there are and what
-# they take is read from the catalog; of overloads that are the same code one is
-# called, with keys of type bigint if it has them.  Some of the keys were chosen so that
-# they would share a slot of a table without a secret (base/slot.h).
+# cancelled in the middle: the call ends soon.  The test reads the functions and their
+# arguments from the catalog.  Of overloads with the same code it calls one, with keys
+# of type bigint if possible.  Some keys were chosen so that they would share a slot of
+# a hash table without a secret (base/slot.h).
 
 use strict;
 use warnings;
@@ -15,9 +15,9 @@ my $module = "$ENV{TESTDIR}/cancel_after.so";
 my $chosen_keys = "$ENV{TESTDIR}/chosen_keys.so";
 plan skip_all => 'no test module' unless -f $module && -f $chosen_keys;
 
-# A call is cancelled after so many ms.  With values of the largest size it then goes on for less than a second
-# of CPU time; ten times as much is allowed.  The values here are smaller by this factor, and so is the allowed
-# time, since the time of everything slow grows with the values.
+# A call is cancelled after this many ms.  With values of the largest size a cancelled call goes on for less
+# than a second of CPU time; the test allows ten seconds.  The values of the test and the allowed time are
+# smaller by the factor "scale", because the time of slow calls grows with the size of the values.
 my $scale = $ENV{QSKETCH_CANCEL_SCALE} // 16;
 my $cancel_ms = 200;
 my $most_ms = 10_000 / $scale;

@@ -115,7 +115,7 @@ for my $distinct (1, 2, $limit - 1, $limit, $limit + 1, 4500)
 }
 $node->safe_psql('postgres', 'DROP TABLE few');
 
-# ---- queries that are left to the scan, and why ----
+# ---- queries that use no cached columns, and why ----
 
 sub refused
 {
@@ -248,7 +248,7 @@ $node->safe_psql('postgres', 'ALTER TABLE whole SET LOGGED; VACUUM whole');
 cmp_ok(reload(), '>', 0, 'logged again');
 is($node->safe_psql('postgres', q{SELECT count(*) FROM qsketch_gpu_columns WHERE "table" = 'whole'::regclass}), '2', 'the view shows columns of current files');
 
-# a column that was added later, with a default that no tuple has
+# a column that was added later, with a default that is in no tuple
 $node->safe_psql('postgres', q{ALTER TABLE whole ADD late int DEFAULT 77});
 cmp_ok($node->safe_psql('postgres', q{SELECT qsketch_gpu_load('whole', '{late}')}), '>', 0, 'a default that was added');
 $node->safe_psql('postgres', 'ALTER TABLE whole ALTER late SET DEFAULT 78');
@@ -263,7 +263,7 @@ $node->safe_psql('postgres', 'ALTER TABLE coerced ALTER i TYPE oid');
 is($node->safe_psql('postgres', q{SELECT pg_relation_filenode('coerced')}), $file, 'that became OIDs are in the same file');
 same('OIDs', 'SELECT md5(qsketch_agg(i)::text) FROM coerced');
 
-# two parts of a table, each of which has a page of the visibility map of its own
+# two chunks of a table: each chunk has its own page of the visibility map
 $node->safe_psql('postgres', q{
 	CREATE TABLE two (k int, pad text) WITH (fillfactor = 10);
 	INSERT INTO two SELECT i, repeat('x', 800) FROM generate_series(1, 33000) AS i;
@@ -307,7 +307,8 @@ SKIP:
 			$node->safe_psql('postgres', 'VACUUM x');
 			$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('x', '{k,n}')});
 			$node->safe_psql('postgres', 'UPDATE x SET k = k + 7 WHERE n BETWEEN 5000 AND 5100') if $race ne 'cleared';
-			# at place 0 the map has moved, so that LSNs are compared after the pause
+			# at place 0 the visibility map has changed, so that LSNs are compared
+			# after the pause
 			$node->safe_psql('postgres', 'UPDATE x SET k = k + 9 WHERE n BETWEEN 9000 AND 9100; VACUUM x') if $race eq 'cleared';
 			my @changes = {
 				cleared => [ 'UPDATE x SET k = k + 1000000 WHERE n BETWEEN 12000 AND 14000; DELETE FROM x WHERE n BETWEEN 15000 AND 15100' ],

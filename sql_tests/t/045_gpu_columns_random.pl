@@ -1,7 +1,7 @@
-# Cached columns and random changes by several clients at once.  Each query, with random conditions and groups or
-# without, in parallel plans or serial ones, is compared with the ordinary plan in the same snapshot; first with
-# one device, then with three.
-# QSKETCH_COLUMN_QUERIES is the number of comparisons, for long runs.
+# Cached columns and random changes by several clients at the same time.  Each query, with random conditions
+# and groups or without, in parallel plans or serial ones, is compared with the ordinary plan in the same
+# snapshot; first with one device, then with three.  QSKETCH_COLUMN_QUERIES is the number of comparisons, for
+# long runs.
 use strict;
 use warnings;
 use FindBin;
@@ -240,7 +240,7 @@ for my $round (1 .. $rounds)
 
 	$node->safe_psql('postgres', 'SELECT load_one() FROM generate_series(1, 5)');
 	$before = gpu_count($node, 'column_keys');
-	# in the last round there is hardly any room for cached columns
+	# in the last round only 1 MB is free for cached columns
 	set_worker($node, 'qsketch.gpu_cache_size', $round == $rounds ? 1 : 4096);
 	for (1 .. 50)
 	{

@@ -1,5 +1,5 @@
-# Small batches are appended as rows and folded later.  This writes little, and loses nothing: its WAL is compared
-# with that of upserts and of exact counts.
+# Small batches are appended as rows and merged later.  This method writes little WAL compared with upserts
+# and with exact counts, and loses no keys.
 
 use strict;
 use warnings;
@@ -51,7 +51,8 @@ is($node->safe_psql('postgres', 'SELECT sketch, md5(qsketch_merge_agg(sk)::text)
 is($node->safe_psql('postgres', 'SELECT count(*) FROM upserted AS u JOIN (SELECT sketch, qsketch_merge_agg(sk) AS sk FROM parts GROUP BY sketch) AS p USING (sketch, sk)'),
 	3, 'the same sketches as by upserts');
 
-# Two jobs at once, and a batch between them: the second job finds nothing to fold.
+# Two jobs at the same time, and a batch between them: the second job finds nothing
+# to merge.
 my $job = $node->background_psql('postgres');
 $job->query_safe('BEGIN');
 $job->query_safe($fold);

@@ -1,5 +1,5 @@
-# qtop_exact from cached columns of the GPU worker gives the same answers as its queries, in every case, and to
-# the same people.
+# qtop_exact from cached columns of the GPU worker returns the same answers as its queries, in every case, and
+# to the same roles.
 use strict;
 use warnings;
 use FindBin;
@@ -98,7 +98,7 @@ my $typed = $node->safe_psql('postgres', q{SELECT qsketch_gpu_load('typed', '{f,
 from_copies($_, $typed, 0, 'typed', $_, 15) for qw(f d tm);
 $node->safe_psql('postgres', 'DROP TABLE typed');
 
-# ---- what is left to queries, and why ----
+# ---- calls that use queries, and why ----
 
 refused('text', 'keys of more than 64 bits', 't', 'w', 5);
 $node->safe_psql('postgres', q{CREATE TABLE ids AS SELECT (i % 100)::text::xid8 AS x FROM generate_series(1, 5000) AS i; VACUUM ids; SELECT qsketch_gpu_load('ids', '{x}')});
@@ -155,7 +155,7 @@ is($rc, 0, 'a table of the same transaction');
 like($err, qr/cannot copy column "m" of a table whose columns this transaction has changed/, 'another column has changed: refused');
 $node->safe_psql('postgres', 'DROP TABLE grown');
 
-# two parts of a table, each of which has a page of the visibility map of its own
+# two chunks of a table: each chunk has its own page of the visibility map
 $node->safe_psql('postgres', q{
 	CREATE TABLE two (k int, pad text) WITH (fillfactor = 10);
 	INSERT INTO two SELECT i % 9000, repeat('x', 800) FROM generate_series(1, 33000) AS i;
@@ -216,7 +216,7 @@ snapshots_agree($node, q{SELECT qsketch_gpu_load('x', '{k}')}, $both, $plain);
 $node->safe_psql('postgres', q{SELECT qsketch_gpu_load('x', '{k}')});
 writers_conflict($node, $both);
 
-# stopped between the look at the map and its use
+# stopped between reading the visibility map and using it
 SKIP:
 {
 	skip 'no test module', 4 unless can_pause($node);

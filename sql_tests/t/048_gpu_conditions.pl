@@ -1,5 +1,6 @@
 # WHERE, FILTER and GROUP BY on cached columns: every test of every type, NULLs,
-# parameters, columns cached at different times, rights, and what the scan has to read.
+# parameters, columns cached at different times, rights, and the pages that the scan
+# has to read.
 use strict;
 use warnings;
 use FindBin;
@@ -148,7 +149,8 @@ is($node->safe_psql('postgres', q{SELECT count(*) FILTER (WHERE (qsketch_info(q)
 	't|t', 'some groups stay explicit, others do not');
 is_deeply(answers($node, '', $_), answers($node, $ordinary, $_), 'both together') foreach q{SELECT i4, md5(q::text) FROM (SELECT i4, qsketch_agg(k, qsketch_new('warp', '8kB')) AS q FROM c WHERE full_ <> 3 GROUP BY i4) AS x ORDER BY i4},
 	q{SELECT i4, md5(q::text) FROM (SELECT i4, qsketch_agg(ts, qsketch_new('warp', '8kB')) AS q FROM c GROUP BY i4) AS x ORDER BY i4};
-# while a sketch of a group comes back, the next one is made ready; it may get keys of changed pages after that
+# while the sketch of a group is fetched, the next sketch is prepared; keys of changed pages may be added to
+# it later
 $node->safe_psql('postgres', q{CREATE TABLE ahead AS SELECT i % 20 AS g, i * 7919 AS k, i AS n FROM generate_series(1, 20000) AS i; VACUUM ahead; SELECT qsketch_gpu_load('ahead', '{g,k}')});
 sub fetched { return $node->safe_psql('postgres', 'SELECT fetches FROM qsketch_stat_gpu') }
 my $each = q{(SELECT g, qsketch_agg(k, qsketch_new('multilevel', '4kB')) AS q FROM ahead GROUP BY g) AS x};
@@ -232,7 +234,7 @@ $node->safe_psql('postgres', q{SELECT qsketch_gpu_load('ages', '{late,nothing}')
 push @ages, map { "SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(late)::text), qsketch_agg(nothing) IS NULL, 3 FROM ages WHERE $_" } 'late = 7', 'nothing IS NULL', 'nothing < 5', 'late > 7';
 aged('columns that were added later');
 
-# two chunks of a table, of which one column is cached in one alone
+# two chunks of a table; one column is cached in only one of them
 $node->safe_psql('postgres', q{
 	CREATE TABLE two (k int, n int, pad text) WITH (fillfactor = 10);
 	INSERT INTO two SELECT i % 9000, CASE WHEN i % 3 > 0 THEN i END, repeat('x', 800) FROM generate_series(1, 33000) AS i;

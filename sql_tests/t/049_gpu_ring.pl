@@ -1,5 +1,5 @@
-# Batches of keys come faster than the GPU worker serves them.  It serves several batches of a process together,
-# and the results and errors are those of serving them one by one.
+# Backends send batches of keys faster than the GPU worker serves them.  The worker serves several batches of
+# a process together.  Results and errors are the same as for batches that are served one by one.
 use strict;
 use warnings;
 use FindBin;
@@ -37,7 +37,7 @@ my $weighted = q{SELECT md5(qsketch_agg(k, w, qsketch_new('multilevel', '64kB'))
 $node->safe_psql('postgres', q{CREATE TABLE rows AS SELECT i % 5003::bigint AS k, 1 + i % 7 AS w FROM generate_series(1, 600000) AS i});
 is($node->safe_psql('postgres', $weighted), $node->safe_psql('postgres', "SET qsketch.device = cpu; $weighted"), 'weights');
 
-# the batch with which the total exceeds the largest one gets the error
+# the batch with which the total exceeds its limit receives the error
 for my $device ('cpu', 'gpu')
 {
 	my ($rc, $out, $err) = $node->psql('postgres', qq{SET qsketch.device = $device;
@@ -45,7 +45,7 @@ for my $device ('cpu', 'gpu')
 	like($err, qr/ERROR:  .*(total|overflow|out of range)/, "$device: a total that is too large");
 }
 
-# a sketch has to leave the device in the middle
+# a sketch has to move to main memory in the middle
 set_worker($node, 'qsketch.gpu_memory_limit', '1');
 is($node->safe_psql('postgres', $wrong), '0', 'little device memory');
 set_fault($node, 'spill');

@@ -1,4 +1,4 @@
-# Bloom filters from cached columns that the GPU worker keeps: the same bytes as from the
+# Bloom filters from cached columns of the GPU worker have the same bytes as from the
 # rows, in every case.
 use strict;
 use warnings;
@@ -28,7 +28,8 @@ sub filter_of
 	return "coalesce(md5(qfilter_agg($column, $template)" . ($filter ? " FILTER (WHERE $filter)" : '') . "::text), 'none')";
 }
 
-# Check that cached columns and the ordinary plan give the same answers, and that so many pages were read.
+# Checks that cached columns and the ordinary plan give the same answers, and that this number of pages
+# was read.
 sub same
 {
 	my ($name, $read, @queries) = @_;

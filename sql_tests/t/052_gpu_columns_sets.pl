@@ -1,5 +1,5 @@
-# Collections of sets, and all pairs of them, from cached columns that the GPU worker
-# keeps: the same as from the rows, in every case.
+# Collections of sets, and all their pairs, from cached columns of the GPU worker are
+# the same as from the rows, in every case.
 use strict;
 use warnings;
 use FindBin;
@@ -47,7 +47,7 @@ sub same
 	is_deeply(answers($node, '', @queries), answers($node, ORDINARY, @queries), "$name: the same");
 }
 
-# Check in addition that so many pages were read.
+# Checks in addition that this number of pages was read.
 sub reads
 {
 	my ($name, $read, @queries) = @_;

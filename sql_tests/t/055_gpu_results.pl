@@ -1,5 +1,5 @@
-# Sketches that were made on a device.  The first read fetches a sketch, once.  Until then it stays on the device,
-# but no longer than the aggregate that makes it.
+# Sketches that were made on a device.  The first read of a sketch fetches it, and later reads do not.  An
+# unread sketch stays on the device, but no longer than the aggregate that makes it.
 use strict;
 use warnings;
 use FindBin;
@@ -121,7 +121,7 @@ sub open_cursor
 	return $session;
 }
 
-# others find the memory taken, and count on the CPU
+# other sessions find no free memory, and count on the CPU
 {
 	my $session = open_cursor('');
 
@@ -136,7 +136,8 @@ sub open_cursor
 	settled($node, 'a cursor');
 }
 
-# a savepoint is rolled back: what was made in it is gone, but a cursor that is older goes on
+# a savepoint is rolled back: sketches that were made after it are freed, but an older cursor
+# goes on
 {
 	my $session = open_cursor('SAVEPOINT r;');
 

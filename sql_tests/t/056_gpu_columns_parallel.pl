@@ -8,7 +8,8 @@ use PostgreSQL::Test::Utils;
 use QsketchGpu;
 use Test::More;
 
-# Keys cost so much that a parallel plan pays as soon as some pages have to be read.
+# The settings make keys so expensive that a parallel plan is chosen as soon as
+# pages have to be read.
 my $node = gpu_node('parallel_columns', 'qsketch.device = auto', 'max_parallel_workers_per_gather = 3', 'cpu_operator_cost = 1',
 	'max_parallel_workers = 8', 'jit = off', 'qsketch.gpu_min_elements = 100');
 my $small = q{qsketch_new('sub_warp', '64kB')};
@@ -138,7 +139,8 @@ for my $append ('on', 'off')
 		"partitions, parallel append $append: each page once");
 }
 
-# ---- two parts of a table, each with a page of the map of its own ----
+# ---- two chunks of a table: each chunk has its own page of the visibility map
+# ----
 
 $node->safe_psql('postgres', q{
 	CREATE TABLE two (k int, pad text) WITH (fillfactor = 10);
@@ -169,7 +171,7 @@ $node->safe_psql('postgres', 'UPDATE x SET k = k + 7 WHERE n BETWEEN 5000 AND 51
 shared_out('before a conflict', 'SELECT qsketch_agg(k) FROM x', 'x');
 writers_conflict($node, 'SELECT md5(qsketch_agg(k)::text) FROM x');
 
-# ---- races: what changes between the look, the telling and the counting ----
+# ---- races: changes between the check, the announcement and the counting ----
 
 SKIP:
 {
@@ -181,7 +183,8 @@ SKIP:
 			$node->safe_psql('postgres', 'VACUUM x');
 			$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('x', '{k,n}')});
 			$node->safe_psql('postgres', 'UPDATE x SET k = k + 9 WHERE n BETWEEN 9000 AND 9100');
-			# at place 0 the map has moved, so that LSNs are compared after the pause
+			# at place 0 the visibility map has changed, so that LSNs are compared
+			# after the pause
 			$node->safe_psql('postgres', 'VACUUM x') if $place == 0;
 			$node->safe_psql('postgres', 'UPDATE x SET k = k + 7 WHERE n BETWEEN 5000 AND 5100');
 			my @changes = {
@@ -190,12 +193,13 @@ SKIP:
 				'loaded anew' => [ 'VACUUM x', q{SELECT qsketch_gpu_load('x', '{k,n}')} ],
 				unloaded => [ q{SELECT qsketch_gpu_unload('x')} ],
 				'one column loaded anew' => [ 'VACUUM x', q{SELECT qsketch_gpu_load('x', '{n}')} ] }->{$race}->@*;
-			# without workers it is the leader who looks, as the pause needs
+			# without workers the leader checks the pages, as the pause needs
 			during_scan($node, "$race, place $place", $place, "SET max_parallel_workers = 0; $both", $node->safe_psql('postgres', $plain), @changes);
 		}
 	}
 
-	# workers wait for a leader who looks, and go with it.  A leader that comes late lets a worker look, and ends.
+	# workers wait while the leader checks the pages, and end if the leader ends.  If the leader is late, a
+	# worker checks the pages, and the leader ends.
 	my $holder = $node->background_psql('postgres');
 	$node->safe_psql('postgres', 'VACUUM x');
 	$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('x', '{k,n}')});

@@ -30,7 +30,8 @@ sub same
 	is_deeply(answers($node, "$settings;", @queries), $wanted, "$name: the same");
 }
 
-# Two parts of the table, with three rows on a page: each part has a page of the map of its own.
+# Two chunks of the table, with three rows on a page: each chunk has its own page of the
+# visibility map.
 $node->safe_psql('postgres', q{
 	CREATE TABLE t (k bigint, n int, w text, b int, id int, pad text);
 	ALTER TABLE t ALTER pad SET STORAGE PLAIN;

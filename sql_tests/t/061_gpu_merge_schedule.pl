@@ -1,5 +1,6 @@
-# Large sketches are merged in pieces, wherever they are: others are served in between,
-# and the result is that of one merge.  Pieces are counted, not time.
+# Large sketches are merged in pieces, on whatever devices they are.  Other requests
+# are served between pieces, and the result equals that of one merge.  The test counts
+# pieces, and measures no time.
 use strict;
 use warnings;
 use FindBin;
@@ -94,7 +95,8 @@ same('wide', 'SET qsketch.device = gpu', map { "SELECT md5(qsketch_merge_agg(q):
 	'sub_warp', 'multilevel', 'thread');
 settled($node, 'merged');
 
-# devices that have room for the sketch, but hardly for pieces of others, or not at all
+# devices with free memory for the sketch, and with little or none for pieces of other
+# sketches
 for my $limit (12, 14, 20, 9)
 {
 	set_worker($node, 'qsketch.gpu_memory_limit', $limit);
@@ -104,7 +106,8 @@ for my $limit (12, 14, 20, 9)
 set_worker($node, 'qsketch.gpu_memory_limit', '0');
 load_spread($node, $_, '{k}') foreach qw(p1 p2 p3);
 
-# Two sessions of a role merge large sketches again and again.  A small sketch must not take long beside them.
+# Two sessions of a role merge large sketches again and again.  Making a small sketch at the same time must
+# not take long.
 {
 	my $small = q{SET qsketch.device = gpu; SELECT qsketch_total(qsketch_agg(i, qsketch_new('multilevel', '64kB'))) FROM generate_series(1, 20000) AS i};
 	my $running = q{SELECT count(*) FROM pg_stat_activity WHERE usename = 'greedy' AND state = 'active'};

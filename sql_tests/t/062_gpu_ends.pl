@@ -24,7 +24,8 @@ sub questions
 		FROM t GROUP BY 1 OFFSET 0) AS s};
 }
 
-# A session whose timeout, which guards against waiting for good, begins anew with each query.
+# Returns a session whose timeout, which prevents endless waiting, begins anew with each
+# query.
 sub session_of
 {
 	my ($role) = @_;

@@ -1,5 +1,5 @@
-# A value that is changed in place by a call that is cancelled is what it was before the call:
-# also where the key makes it dense, and its tables are being cleared when the cancellation comes.
+# A cancelled call that changes a value in place leaves the value unchanged, also if the key makes
+# the value dense and the call is cancelled while it clears the tables.
 use strict;
 use warnings;
 
@@ -17,7 +17,8 @@ $node->safe_psql('postgres', qq{
 	CREATE EXTENSION qsketch;
 	CREATE FUNCTION add_cancelled(regprocedure, anyelement, int) RETURNS int LANGUAGE c AS '$module'});
 
-# How many of so many keys were cancelled, added to a value of this type.
+# Adds this number of keys to a value of this type, and returns how many calls
+# were cancelled.
 sub cancelled
 {
 	my ($type, $value, $keys) = @_;
@@ -25,7 +26,8 @@ sub cancelled
 	return $node->safe_psql('postgres', "SELECT add_cancelled('${type}_add($type, anycompatible)', $value, $keys)");
 }
 
-# Few keys stay exact, which takes no large memory; of more keys each one asks for the tables.
+# Few keys stay exact, without large tables.  With more keys, each call tries to allocate the
+# tables.
 for my $structure ('multilevel', 'warp', 'thread', 'sf')
 {
 	my $new = "qsketch_new('$structure', '16MB')";

@@ -1,10 +1,10 @@
-# Keys that SQL tells apart are different keys, and keys that it calls equal are one: for all pairs
-# of the values of QsketchKeys.pm, SQL's = says what a sketch, a list, a filter, a set, an id of a set
-# and an id of a row must say, of the values alone and inside arrays, rows, domains, ranges and jsonb.
-# The column scan, its groups and conditions, and cached columns on an emulated GPU must see the
-# same keys as the ordinary plan.  Each type of PostgreSQL that has a hash operator class needs a list.
+# Keys are equal if and only if SQL's = says so.  For all pairs of the values of QsketchKeys.pm, the
+# test compares SQL's = with a sketch, a list, a filter, a set, an id of a set and an id of a row, for
+# the values themselves and inside arrays, rows, domains, ranges and jsonb.  The column scan, its
+# groups and conditions, and cached columns on an emulated GPU must see the same keys as the ordinary
+# plan.  Each type of PostgreSQL that has a hash operator class needs a list.
 #
-# QSKETCH_KEY_LISTS is a pattern for the names of the lists to run, for a look at some of them.
+# QSKETCH_KEY_LISTS is a pattern for the names of the lists to run.
 use strict;
 use warnings;
 use FindBin;

@@ -1,6 +1,6 @@
-# Keys that would share one slot of a table without a secret (base/slot.h): they take no
-# longer than others, and statements over them end soon when they are cancelled, and
-# sessions when they are terminated.
+# Keys that would share one slot of a hash table without a secret (base/slot.h) take no
+# longer than other keys.  Cancelled statements over such keys end soon, and so do
+# terminated sessions.
 
 use strict;
 use warnings;

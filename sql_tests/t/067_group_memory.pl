@@ -32,7 +32,8 @@ sub peak_of
 	return ($lines[-1] / 1024, $lines[-2]);
 }
 
-# One and a half times the limit of 8 MB, a value that is larger than its share of it, and what the allocator keeps.
+# One and a half times the limit of 8 MB, one value that is larger than expected, and memory that the
+# allocator keeps.
 my ($base) = peak_of('SELECT qsketch_total(qsketch_new())');
 my $most = 1.5 * 8 + 8;
 note sprintf 'a backend alone: %.0f MB', $base;
@@ -60,7 +61,8 @@ for my $plan ('on', 'off')
 	}
 }
 
-# A list of long texts is refused when they come, not when it is written.
+# A list of long texts is refused when its texts are added, not when the list is
+# written.
 my ($code, $out, $err) = $node->psql('postgres', "\\set VERBOSITY sqlstate\nSELECT qtop_agg(repeat(i::text, 2000), 100000) FROM generate_series(1, 2000000) AS i;\nSELECT peak_kb()");
 like($err, qr/54000/, 'texts of a list take at most 1 GB');
 cmp_ok($out / 1024 - $base, '<', 1200, 'and no more memory than that');

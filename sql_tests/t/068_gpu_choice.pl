@@ -76,7 +76,7 @@ is(reason(processes(9), sketch('288kB', 'much')), '', '9 processes, 288 kB');
 chooses('16 processes, 256 kB', processes(16), sketch('256kB'), '16 processes fill a sketch of 256kB faster than a GPU');
 chooses('16 processes, 512 kB', processes(16), sketch('512kB'), '');
 chooses('16 processes, 4 MB', processes(16), sketch('4MB'), '');
-# a process that comes late may find few rows, whose keys it keeps exactly
+# a process that starts late may find few rows, whose keys it counts exactly
 my $plan = $node->safe_psql('postgres', processes(2) . 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) ' . sketch('4MB'));
 like($plan, qr/QSketchScan.*Device: (cpu, )?gpu\n/s, 'EXPLAIN says where it was made');
 $plan = $node->safe_psql('postgres', processes(16) . 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) ' . sketch('256kB'));

@@ -1,5 +1,6 @@
-# Cached columns of partitions: a query asks for all of them before it waits for the first.  The
-# result is that of pages, whatever part of them is cached, and whatever happens to the requests.
+# Cached columns of partitions: a query sends requests for all partitions before it waits for the
+# first reply.  The result is the same as from pages, whichever pages are cached, and whatever
+# happens to the requests.
 use strict;
 use warnings;
 use FindBin;
@@ -9,7 +10,7 @@ use PostgreSQL::Test::Utils;
 use QsketchGpu;
 use Test::More;
 
-# Requests that a backend has on their way at a time.
+# The most pending requests of a backend.
 my $held = 32;
 my $partitions = 45;
 
@@ -30,7 +31,7 @@ sub load_all
 	$node->safe_psql('postgres', q{SELECT count(qsketch_gpu_load(inhrelid::regclass, '{k,n,few,two}')) FROM pg_inherits WHERE inhparent = 'many'::regclass});
 }
 
-# A query that goes on while the test looks at it.
+# Starts a query that runs while the test watches it.
 sub start
 {
 	my ($query) = @_;

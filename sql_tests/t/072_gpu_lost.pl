@@ -1,5 +1,5 @@
-# One of three GPUs is lost, with and without peers: queries with data there fail cleanly or read
-# pages, all others go on, nothing goes there any more, and later it comes back.
+# One of three GPUs fails, with and without peer access: queries with data on it fail cleanly or
+# read pages, all other queries go on, no new data are sent to it, and later it is opened again.
 use strict;
 use warnings;
 use FindBin;

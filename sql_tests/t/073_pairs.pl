@@ -1,9 +1,9 @@
-# Values that contradict themselves, and pairs of values that do not fit: every function and
-# aggregate that takes two values, or a value and something else, gets damaged values as first,
-# second and both arguments, on the CPU and on an emulated GPU.  Which functions there are is read
-# from the catalog.  Values come in through their input, or are stored without it, as older
-# versions may have done.  Errors are right; an internal error, a lost connection, an invalid
-# result or another answer from the GPU is not.
+# Inconsistent values, and pairs of values that do not match: every function and aggregate with a
+# value and another argument is called with damaged values as first, second and both arguments, on
+# the CPU and on an emulated GPU.  The test reads the functions from the catalog.  Values pass
+# their input function, or are stored without it, as older versions may have done.  Errors are
+# right.  An internal error, a lost connection, an invalid result or a different answer from the
+# GPU fails the test.
 #
 # QSKETCH_PAIRS is how many pairs of each type are tried on the CPU.  QSKETCH_SEED is their seed.
 use strict;

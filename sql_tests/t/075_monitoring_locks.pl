@@ -1,7 +1,7 @@
 # Views and functions for monitoring wait for no lock, whatever other sessions have locked.
 #
-# The judge is lock_timeout: the other session keeps its lock, so whoever waits for it runs into
-# the timeout on any machine, and whoever does not wait never does.
+# lock_timeout detects waiting: the other session keeps its lock, so a statement that waits for
+# the lock times out on any machine, and a statement that does not wait never times out.
 
 use strict;
 use warnings;

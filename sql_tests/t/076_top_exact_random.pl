@@ -1,8 +1,9 @@
 # qtop_exact while other sessions replace, attach and detach partitions and children, and rewrite them.
 #
 # Each transaction of a writer leaves the keys of all rows together as they were.  So a reader under
-# READ COMMITTED must always get the same counts, whatever it waited for.  Under the other levels it
-# gets them, or an error that says that its snapshot is too old.
+# READ COMMITTED must always receive the same counts, whatever it waited for.  Under the other
+# isolation levels a reader receives these counts, or an error that says that its snapshot is too
+# old.
 
 use strict;
 use warnings;

@@ -115,7 +115,7 @@ for my $round (1 .. 12)
 	like($out, qr/Gather.*QSketchScan.*\n0\n0\nt\z/s, "candidates, round $round") or diag($list);
 }
 
-# Weights whose total is too large only when all processes are taken together.
+# Weights whose total is too large only for all processes together.
 my ($sum, $refused) = ('', '');
 $node->psql('postgres', "\\set VERBOSITY verbose\nSET max_parallel_workers_per_gather = 7; SELECT qsketch_total(qsketch_agg(k, huge, qsketch_new('sub_warp', '1MB'))) FROM t",
 	stdout => \$sum, stderr => \$refused, on_error_stop => 0);

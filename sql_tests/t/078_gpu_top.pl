@@ -1,5 +1,6 @@
-# Lists of top keys from cached columns: counts are exact where no page has changed, bounds hold everywhere, and
-# sketches are those of the CPU; of all types, groups and devices, with changed rows, without memory, and where a GPU fails.
+# Lists of top keys from cached columns: counts are exact if no page has changed, bounds always hold, and
+# sketches equal those of the CPU.  The lists have all types, groups and devices, with changed rows, without
+# memory, and with a GPU that fails.
 use strict;
 use warnings;
 use FindBin;
