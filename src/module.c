@@ -63,7 +63,7 @@ assign_simd(int value, void *extra)
 /* Versions of the SQL that this library serves; the last one is its own. */
 static const char *const served[] = { "1.0.0" };
 
-#define OWN served[lengthof(served) - 1]
+#define LIBRARY_VERSION served[lengthof(served) - 1]
 
 /* qsketch_version(sql): the library's version, if it serves that of the SQL. */
 PG_FUNCTION_INFO_V1(qsketch_version);
@@ -75,13 +75,14 @@ qsketch_version(PG_FUNCTION_ARGS)
 
 	for (i = 0; i < lengthof(served); i++)
 		if (strcmp(served[i], sql) == 0)
-			PG_RETURN_TEXT_P(cstring_to_text(OWN));
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("library qsketch %s does not serve SQL of version \"%s\"", OWN, sql),
-			 errhint("Install the library and the SQL files of one version. If that is done, an "
-					 "older library is still loaded: restart the server if it preloads "
-					 "qsketch, or start a new session.")));
+			PG_RETURN_TEXT_P(cstring_to_text(LIBRARY_VERSION));
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+		 errmsg("library qsketch %s does not serve SQL of version \"%s\"", LIBRARY_VERSION, sql),
+		 errhint("Install the library and the SQL files of one version. If that is done, an "
+				 "older library is still loaded: restart the server if it preloads "
+				 "qsketch, or start a new session.")));
 }
 
 void

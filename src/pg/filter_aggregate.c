@@ -117,13 +117,13 @@ number_argument(FunctionCallInfo fcinfo, FilterInput input, FilterState *state)
 
 /* The count argument: how often the row counts. */
 static int64
-check_copies(int64 copies)
+check_count(int64 count)
 {
-	if (copies < 0)
+	if (count < 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("count must not be negative, but is " INT64_FORMAT, copies),
+						errmsg("count must not be negative, but is " INT64_FORMAT, count),
 						errhint("Nothing can be removed from a filter.")));
-	return copies;
+	return count;
 }
 
 static pg_attribute_always_inline Datum
@@ -141,7 +141,7 @@ transition(FunctionCallInfo fcinfo, FilterInput input)
 	if (unlikely(!is_known_template(fcinfo, template_argument(input), state)))
 		check_template(fcinfo, template_argument(input), state);
 	number = number_argument(fcinfo, input, state);
-	if (input != FILTER_COPIES || check_copies(number) > 0)
+	if (input != FILTER_COUNTS || check_count(number) > 0)
 		FilterPut(state, KeyFingerprint(&state->keyed.key, PG_GETARG_DATUM(KEY_ARGUMENT)), number);
 	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
@@ -153,7 +153,7 @@ SQL_FUNCTION(
 			  "qfilter_agg(key, qfilter_new_bloom(1000000, 0.01)) makes a Bloom filter for a "
 			  "million distinct keys, with a wrong yes for 1 % of all others."));
 SQL_FUNCTION(qfilter_row_agg_trans, transition(fcinfo, FILTER_IDS));
-SQL_FUNCTION(qfilter_count_agg_trans, transition(fcinfo, FILTER_COPIES));
+SQL_FUNCTION(qfilter_count_agg_trans, transition(fcinfo, FILTER_COUNTS));
 
 /* qfilter_agg_combine(qfilter, qfilter): combine partial states of aggregates of keys. */
 SQL_FUNCTION(qfilter_agg_combine,

@@ -136,7 +136,7 @@ typedef struct BloomRequest
 static void
 make_bloom(BloomRequest *request, double keys, double rate, int layout)
 {
-	BloomRequest made = { .keys = keys, .rate = rate, .layout = layout };
+	BloomRequest valid = { .keys = keys, .rate = rate, .layout = layout };
 	qb_status status;
 
 	if (!(keys >= 1 && keys <= QF_ROWS_MAX))
@@ -145,7 +145,7 @@ make_bloom(BloomRequest *request, double keys, double rate, int layout)
 							   (long long) QF_ROWS_MAX, keys)));
 	check_fraction("false positive rate", rate, QF_RATE_MIN, QF_RATE_MAX,
 				   "It is a share of the keys that are not there: 0.01 is 1 %.");
-	status = qf_params_make_bloom(&made.params, (int64) ceil(keys), rate, 0, layout);
+	status = qf_params_make_bloom(&valid.params, (int64) ceil(keys), rate, 0, layout);
 	if (status == QB_BAD_SIZE)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -157,7 +157,7 @@ make_bloom(BloomRequest *request, double keys, double rate, int layout)
 							   "which takes fewer bits.")
 					 : errhint("Ask for a higher rate or fewer keys.")));
 	FilterCheck(status);
-	*request = made;
+	*request = valid;
 }
 
 /* qfilter_new_bloom(keys, false_positive_rate, seed, layout): a filter that tells membership. */

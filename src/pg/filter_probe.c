@@ -36,7 +36,7 @@ typedef struct StoredFilter
 
 /*
  * What a calling expression keeps in its fn_extra: the type of the keys, and the filters that are
- * stored out of line.  The first row with a stored filter reads parts of it, or keeps a copy if
+ * stored out of line.  The first row with a stored filter reads ranges of it, or keeps a copy if
  * there is room.  The second row keeps a copy even in place of others.
  */
 typedef struct FilterProbe
@@ -73,19 +73,19 @@ probe_of(FunctionCallInfo fcinfo)
 }
 
 /*
- * Fetching one part of a filter takes as long as fetching this many chunks with the whole value
+ * Fetching one range of a filter takes as long as fetching this many chunks with the whole value
  * (measured with 1 MB: 5 to 8).
  */
-#define CHUNKS_PER_PART 8
+#define CHUNKS_PER_RANGE 8
 
 static bool
-parts_pay(const qf_filter *view, Size bytes)
+ranges_pay(const qf_filter *view, Size bytes)
 {
-	uint64 parts = view->params.layout == QF_BLOCKED ? 1 : view->params.k;
+	uint64 ranges = view->params.layout == QF_BLOCKED ? 1 : view->params.k;
 
 	if (view->encoding == QF_ENCODING_COMPACT)
-		parts *= 2; /* where the data are, and the data */
-	return parts * CHUNKS_PER_PART < bytes / TOAST_MAX_CHUNK_SIZE;
+		ranges *= 2; /* where the data are, and the data */
+	return ranges * CHUNKS_PER_RANGE < bytes / TOAST_MAX_CHUNK_SIZE;
 }
 
 /* Bytes of a set bit in a copy's list, which is a hash table. */
@@ -117,35 +117,35 @@ has_room(FilterProbe *probe, Datum datum)
 }
 
 /*
- * True for a stored filter without a copy that is better read in parts.  Its header is then opened,
- * and parts_set() reads the parts.  False: whole_filter() must follow.
+ * True for a stored filter without a copy that is better read by ranges.  Its header is then opened,
+ * and ranges_set() reads the ranges.  False: whole_filter() must follow.
  */
 static bool
-in_parts(FilterProbe *probe, Datum datum, qf_filter *view)
+in_ranges(FilterProbe *probe, Datum datum, qf_filter *view)
 {
 	StoredFilter *stored = (StoredFilter *) StoredFind(&probe->filters, datum);
 
 	probe->stored = stored;
 	if (stored == NULL || stored->copy || (StoredAgain(&stored->stored) && has_room(probe, datum)))
 		return false;
-	return FilterOpenStored(view, datum) && parts_pay(view, stored->stored.id.va_rawsize);
+	return FilterOpenStored(view, datum) && ranges_pay(view, stored->stored.id.va_rawsize);
 }
 
 static void
-read_part(void *context, uint64_t offset, uint32_t bytes, uint8_t *out)
+read_range(void *context, uint64_t offset, uint32_t bytes, uint8_t *out)
 {
 	CHECK_FOR_INTERRUPTS();
-	StoredReadPart(&filter_format, *(Datum *) context, offset, bytes, out);
+	StoredReadRange(&filter_format, *(Datum *) context, offset, bytes, out);
 }
 
 /*
- * The number of a key's positions that are set in a filter that is read in parts.  "all": the
+ * The number of a key's positions that are set in a filter that is read by ranges.  "all": the
  * caller only asks whether all positions are set, so reading stops at the first one that is not.
  */
 static uint32
-parts_set(Datum datum, const qf_filter *view, uint64 fingerprint, bool all)
+ranges_set(Datum datum, const qf_filter *view, uint64 fingerprint, bool all)
 {
-	qf_source source = { .read = read_part, .context = &datum };
+	qf_source source = { .read = read_range, .context = &datum };
 
 	return qf_count_stored(view, qf_hash(fingerprint, view->seed_key), all, &source);
 }
@@ -161,7 +161,7 @@ keep_copy(FilterProbe *probe, StoredFilter *stored)
 	FilterReadEnd(&probe->reader);
 }
 
-/* The whole filter of this row.  Call it after in_parts() has returned false. */
+/* The whole filter of this row.  Call it after in_ranges() has returned false. */
 static const qf_filter *
 whole_filter(FilterProbe *probe, Datum datum)
 {
@@ -261,15 +261,15 @@ set_positions(FunctionCallInfo fcinfo, FilterMethod method, qf_scale *scale)
 	FilterProbe *probe = probe_of(fcinfo);
 	Datum datum = PG_GETARG_DATUM(0);
 	qf_filter view;
-	bool parts = in_parts(probe, datum, &view);
-	const qf_filter *filter = parts ? &view : whole_filter(probe, datum);
+	bool ranges = in_ranges(probe, datum, &view);
+	const qf_filter *filter = ranges ? &view : whole_filter(probe, datum);
 	uint64 fingerprint;
 	uint32 set;
 
 	make_scale(filter, method, scale);
 	fingerprint = key_argument(fcinfo, probe, filter);
-	if (parts)
-		return parts_set(datum, filter, fingerprint, false);
+	if (ranges)
+		return ranges_set(datum, filter, fingerprint, false);
 	qf_engine_cpu.query(filter, &fingerprint, 1, &set);
 	return set;
 }
@@ -297,10 +297,10 @@ qfilter_contains(PG_FUNCTION_ARGS)
 	const qf_filter *filter;
 	uint64 fingerprint;
 
-	if (in_parts(probe, datum, &view))
+	if (in_ranges(probe, datum, &view))
 	{
 		fingerprint = key_argument(fcinfo, probe, &view);
-		PG_RETURN_BOOL(parts_set(datum, &view, fingerprint, true) == view.params.k);
+		PG_RETURN_BOOL(ranges_set(datum, &view, fingerprint, true) == view.params.k);
 	}
 	filter = whole_filter(probe, datum);
 	fingerprint = key_argument(fcinfo, probe, filter);
@@ -333,10 +333,10 @@ qfilter_bounds(PG_FUNCTION_ARGS)
  */
 
 /*
- * Reading one part of a compact filter takes as long as making this many bits of a copy, or this
+ * Reading one range of a compact filter takes as long as making this many bits of a copy, or this
  * many words of zeros.
  */
-#define PART_COST 16
+#define RANGE_COST 16
 
 /* The filter of a row, or only its header, and the keys to look up in it. */
 typedef struct Asked
@@ -423,9 +423,9 @@ static const qf_filter *
 for_keys(Asked *asked, int keys)
 {
 	const qf_filter *filter = whole(asked);
-	uint64 parts = filter->params.layout == QF_BLOCKED ? 1 : filter->params.k;
+	uint64 ranges = filter->params.layout == QF_BLOCKED ? 1 : filter->params.k;
 
-	if (parts * (uint64) keys < (filter->ones + qf_words(&filter->params)) / PART_COST)
+	if (ranges * (uint64) keys < (filter->ones + qf_words(&filter->params)) / RANGE_COST)
 		return filter;
 	return with_bits(asked);
 }

@@ -238,14 +238,14 @@ FilterRead(FilterReader *reader, Datum datum)
 	FilterState *expanded = state_in(datum);
 	struct varlena *value;
 
-	reader->own = NULL;
+	reader->detoasted = NULL;
 	if (expanded)
 	{
 		FilterMaterialize(expanded);
 		reader->filter = &expanded->filter;
 		return;
 	}
-	value = ValueDetoast(datum, &reader->own);
+	value = ValueDetoast(datum, &reader->detoasted);
 	open_view(&reader->view, value);
 	reader->filter = &reader->view;
 }
@@ -254,9 +254,9 @@ FilterRead(FilterReader *reader, Datum datum)
 void
 FilterReadEnd(FilterReader *reader)
 {
-	if (reader->own)
-		pfree(reader->own);
-	reader->own = NULL;
+	if (reader->detoasted)
+		pfree(reader->detoasted);
+	reader->detoasted = NULL;
 }
 
 static void *
@@ -294,7 +294,7 @@ bits_of_row(const FilterState *expanded)
 {
 	const qf_params *params = &expanded->filter.params;
 
-	return expanded->input == FILTER_COPIES ? params->k : params->k * qf_probability(params);
+	return expanded->input == FILTER_COUNTS ? params->k : params->k * qf_probability(params);
 }
 
 /*
@@ -416,11 +416,11 @@ pass_bytes(KeyedState *state)
 }
 
 static void
-pass(KeyedState *state, void *place, Size bytes)
+pass(KeyedState *state, void *result, Size bytes)
 {
 	FilterState *expanded = (FilterState *) state;
 
-	write_flat(&expanded->filter, &expanded->flat, place);
+	write_flat(&expanded->filter, &expanded->flat, result);
 }
 
 static void
@@ -475,7 +475,7 @@ static void
 filter_add(KeyedState *state, uint64 first, uint64 count, SharedSlice *slice, dsa_area *area)
 {
 	const qf_filter *filter = &((FilterState *) state)->filter;
-	qf_filter *own = (qf_filter *) slice->own;
+	qf_filter *merged = (qf_filter *) slice->data;
 	qb_memory memory;
 
 	if (!DsaPointerIsValid(slice->table[0]))
@@ -483,10 +483,10 @@ filter_add(KeyedState *state, uint64 first, uint64 count, SharedSlice *slice, ds
 		void *bits = SegmentMemory(area, &memory)->alloc(area, count * WORD_BYTES);
 
 		FilterCheck(bits ? QB_OK : QB_NO_MEMORY);
-		qf_init(own, &filter->params, NULL);
+		qf_init(merged, &filter->params, NULL);
 		slice->table[0] = SegmentPointer(bits);
 	}
-	FilterCheck(qf_merge_rows(own, filter));
+	FilterCheck(qf_merge_rows(merged, filter));
 	qf_kernels_now()->unite(SegmentAddress(area, slice->table[0]),
 							filter->bits + first * WORD_BYTES, count);
 }
@@ -499,7 +499,7 @@ filter_take(KeyedState *state, uint64 first, uint64 count, const SharedSlice *sl
 	if (first == 0)
 	{
 		FilterMaterialize((FilterState *) state);
-		FilterCheck(qf_merge_rows(filter, (const qf_filter *) slice->own));
+		FilterCheck(qf_merge_rows(filter, (const qf_filter *) slice->data));
 		if (filter->encoding == QF_EXPLICIT)
 			FilterCheck(qf_make_dense(filter));
 		filter->ones = 0;
@@ -530,7 +530,7 @@ const KeyedStateType filter_state_type = {
 	.methods = STATE_METHODS,
 	.size = sizeof(FilterState),
 	.value = "a filter",
-	.own_context = "qfilter",
+	.context_name = "qfilter",
 	.states_context = "qfilter states",
 	.make_room = FilterMakeRoom,
 	.flush = FilterFlush,

@@ -45,7 +45,7 @@ typedef enum FilterInput
 {
 	FILTER_ROWS,  /* 1: rows are numbered as they come */
 	FILTER_IDS,   /* the row's id */
-	FILTER_COPIES /* how often the row counts, 1 or more */
+	FILTER_COUNTS /* how often the row counts, 1 or more */
 } FilterInput;
 
 typedef struct FilterState
@@ -70,8 +70,8 @@ typedef struct FilterState
 typedef struct FilterReader
 {
 	const qf_filter *filter;
-	qf_filter view;      /* the filter, unless it is expanded */
-	struct varlena *own; /* detoasted copy to free, or NULL */
+	qf_filter view;            /* the filter, unless it is expanded */
+	struct varlena *detoasted; /* detoasted copy to free, or NULL */
 } FilterReader;
 
 extern const KeyedStateType filter_state_type;

@@ -34,18 +34,18 @@
 #define KEEP_MOST (4 * 1024 * 1024)
 
 /* The most bytes of bad input that an error message shows. */
-#define SHOWN 40
+#define EXCERPT_BYTES 40
 
 static void
 bad_text(const FlatType *type, const char *text, const char *detail)
 {
 	int length = (int) strlen(text);
-	int shown = pg_mbcliplen(text, length, SHOWN);
-	char *hint = shown < length ? NULL : type->hint(text);
+	int excerpt = pg_mbcliplen(text, length, EXCERPT_BYTES);
+	char *hint = excerpt < length ? NULL : type->hint(text);
 
 	ereport(ERROR, (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
-					errmsg("invalid input syntax for type %s: \"%.*s%s\"", type->name, shown, text,
-						   shown < length ? "..." : ""),
+					errmsg("invalid input syntax for type %s: \"%.*s%s\"", type->name, excerpt,
+						   text, excerpt < length ? "..." : ""),
 					errdetail("%s", detail), hint ? errhint("%s", hint) : 0));
 }
 
@@ -71,18 +71,18 @@ from_base64(const char *code)
 {
 	Size length = strlen(code);
 	struct varlena *value = palloc(VARHDRSZ + BASE64_BYTES(length));
-	Size count = 0, done, part;
+	Size count = 0, done, piece;
 
 	if (padded_within(code, length))
 		return NULL;
-	for (done = 0; done < length; done += part)
+	for (done = 0; done < length; done += piece)
 	{
 		int got;
 
 		CHECK_FOR_INTERRUPTS();
-		part = Min(BASE64_LENGTH(PIECE), length - done);
-		got = pg_b64_decode(code + done, (int) part, (void *) (VARDATA(value) + count),
-							(int) BASE64_BYTES(part));
+		piece = Min(BASE64_LENGTH(PIECE), length - done);
+		got = pg_b64_decode(code + done, (int) piece, (void *) (VARDATA(value) + count),
+							(int) BASE64_BYTES(piece));
 		if (got < 0)
 			return NULL;
 		count += got;
@@ -95,14 +95,14 @@ from_base64(const char *code)
 static void
 to_base64(const char *bytes, Size count, char *code)
 {
-	Size done, part;
+	Size done, piece;
 
-	for (done = 0; done < count; done += part)
+	for (done = 0; done < count; done += piece)
 	{
 		CHECK_FOR_INTERRUPTS();
-		part = Min(PIECE, count - done);
-		code += pg_b64_encode((const void *) (bytes + done), (int) part, code,
-							  (int) BASE64_LENGTH(part));
+		piece = Min(PIECE, count - done);
+		code += pg_b64_encode((const void *) (bytes + done), (int) piece, code,
+							  (int) BASE64_LENGTH(piece));
 	}
 }
 

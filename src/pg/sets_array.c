@@ -116,7 +116,7 @@ next_slice(SetSlices *s, const qset_kernels *kernels)
 static bool
 begin_slices(SetSlices *s, Datum array)
 {
-	struct varatt_external place;
+	struct varatt_external toast_pointer;
 	struct varlena *begin;
 	const ArrayType *header;
 
@@ -124,8 +124,9 @@ begin_slices(SetSlices *s, Datum array)
 	s->stored = (struct varlena *) DatumGetPointer(array);
 	if (!VARATT_IS_EXTERNAL_ONDISK(s->stored))
 		return false;
-	VARATT_EXTERNAL_GET_POINTER(place, s->stored);
-	if (VARATT_EXTERNAL_IS_COMPRESSED(place) || VARATT_EXTERNAL_GET_EXTSIZE(place) < LARGE)
+	VARATT_EXTERNAL_GET_POINTER(toast_pointer, s->stored);
+	if (VARATT_EXTERNAL_IS_COMPRESSED(toast_pointer) ||
+		VARATT_EXTERNAL_GET_EXTSIZE(toast_pointer) < LARGE)
 		return false;
 	begin = fetch(s, 0, BEFORE);
 	header = (const ArrayType *) begin;
@@ -135,7 +136,7 @@ begin_slices(SetSlices *s, Datum array)
 		return false;
 	s->count = (uint64) ARR_DIMS(header)[0];
 	pfree(begin);
-	return BEFORE + s->count * width_of(s) <= VARATT_EXTERNAL_GET_EXTSIZE(place);
+	return BEFORE + s->count * width_of(s) <= VARATT_EXTERNAL_GET_EXTSIZE(toast_pointer);
 }
 
 /* Describe an ascending array that is in memory as a whole. */

@@ -199,7 +199,7 @@ Datum
 qsets_combine_support(PG_FUNCTION_ARGS)
 {
 	SupportRequestCost *request = (SupportRequestCost *) PG_GETARG_POINTER(0);
-	double parts = Max(max_parallel_workers_per_gather, 1); /* as the planner counts them */
+	double processes = Max(max_parallel_workers_per_gather, 1); /* as the planner counts them */
 	double rows;
 	double groups;
 
@@ -207,7 +207,7 @@ qsets_combine_support(PG_FUNCTION_ARGS)
 		!StateInput(request->root, &rows, &groups))
 		PG_RETURN_POINTER(NULL);
 	request->startup = 0;
-	request->per_tuple = rows / groups / parts * COST_OF_ROW * cpu_operator_cost;
+	request->per_tuple = rows / groups / processes * COST_OF_ROW * cpu_operator_cost;
 	PG_RETURN_POINTER(request);
 }
 

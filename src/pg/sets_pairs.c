@@ -202,7 +202,7 @@ finish_top(PairScan *scan)
 
 	PairScanCollect(scan);
 	scratch = SetsAlloc(&scan->memory, scan->count, sizeof(qset_pair));
-	scan->count = qset_finish_top(scan->own, scan->count, scratch);
+	scan->count = qset_finish_top(scan->buffer, scan->count, scratch);
 	qset_release(&scan->memory, scratch);
 }
 
@@ -401,14 +401,14 @@ note_of(const qset_plan *plan, int method)
 }
 
 /* Where pairs would be found, and the reason for it. */
-typedef struct Place
+typedef struct SearchDevice
 {
 	bool gpu;
 	char why[GPU_TEXT_BYTES];
-} Place;
+} SearchDevice;
 
 static void
-fill_plan(const qset_plan *plan, int method, const Place *place, Datum *values, bool *nulls)
+fill_plan(const qset_plan *plan, int method, const SearchDevice *device, Datum *values, bool *nulls)
 {
 	memset(nulls, 0, PLAN_COLUMNS * sizeof(bool));
 	values[PLAN_METHOD] = CStringGetTextDatum(qset_method_name(method));
@@ -416,11 +416,11 @@ fill_plan(const qset_plan *plan, int method, const Place *place, Datum *values, 
 	values[PLAN_MILLISECONDS] = Float8GetDatum(plan->cost[method] / 1e6);
 	nulls[PLAN_MILLISECONDS] = plan->cost[method] < 0 || method < QSET_BITMAP;
 	values[PLAN_MEMORY] = Int64GetDatum((int64) plan->memory[method]);
-	values[PLAN_WORKERS] = Int32GetDatum(place->gpu ? 0 : PairWorkersPlanned(plan, method));
+	values[PLAN_WORKERS] = Int32GetDatum(device->gpu ? 0 : PairWorkersPlanned(plan, method));
 	nulls[PLAN_WORKERS] = plan->cost[method] < 0;
 	SetText(values, nulls, PLAN_NOTE, note_of(plan, method));
-	values[PLAN_DEVICE] = CStringGetTextDatum(place->gpu ? "gpu" : "cpu");
-	values[PLAN_REASON] = CStringGetTextDatum(place->why);
+	values[PLAN_DEVICE] = CStringGetTextDatum(device->gpu ? "gpu" : "cpu");
+	values[PLAN_REASON] = CStringGetTextDatum(device->why);
 }
 
 /* qsets_pairs_plan(qsets, min_count, min_jaccard, top, method): a row for each method */
@@ -435,7 +435,7 @@ qsets_pairs_plan(PG_FUNCTION_ARGS)
 	qb_memory memory;
 	Datum values[PLAN_COLUMNS];
 	bool nulls[PLAN_COLUMNS];
-	Place place;
+	SearchDevice device;
 	int method;
 
 	ReturnRows(fcinfo);
@@ -443,12 +443,12 @@ qsets_pairs_plan(PG_FUNCTION_ARGS)
 		return (Datum) 0;
 	read_arguments(fcinfo, &layout, &request);
 	read_collections(fcinfo, &layout, &request, reader);
-	place.gpu = GpuWantsPairs(request.rows->elements, place.why);
+	device.gpu = GpuWantsPairs(request.rows->elements, device.why);
 	request.memory = ContextMemory(CurrentMemoryContext, &memory);
 	PairsPrepare(&preparation, &request);
 	for (method = QSET_MERGE; method < QSET_METHODS; method++)
 	{
-		fill_plan(&preparation.plan, method, &place, values, nulls);
+		fill_plan(&preparation.plan, method, &device, values, nulls);
 		PutRow(fcinfo, values, nulls);
 	}
 	qset_prepared_free(&preparation);

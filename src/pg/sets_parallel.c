@@ -81,11 +81,11 @@ typedef struct Source
 } Source;
 
 /* A shard that the leader has taken. */
-typedef struct OwnShard
+typedef struct LeaderShard
 {
 	uint32 shard;
 	uint64 end; /* position in "kept" where its pairs end */
-} OwnShard;
+} LeaderShard;
 
 struct PairWorkers
 {
@@ -100,10 +100,10 @@ struct PairWorkers
 	/* The leader's own counting. */
 	bool helps;
 	qset_job job;
-	bool counting; /* the leader has not finished the last of its shards */
-	OwnShard *own; /* own[own_first .. own_end - 1] still have pairs to be returned */
-	uint32 own_first;
-	uint32 own_end;
+	bool counting;             /* the leader has not finished the last of its shards */
+	LeaderShard *leader_shard; /* from leader_first to leader_end - 1: pairs to be returned */
+	uint32 leader_first;
+	uint32 leader_end;
 	qset_pair *kept;
 	uint64 kept_next;
 	uint64 kept_end;
@@ -180,14 +180,14 @@ take_messages(PairWorkers *w, qset_pair *out, uint64 room, bool *open)
 }
 
 static bool
-own_is_next(const PairWorkers *w)
+leader_is_next(const PairWorkers *w)
 {
-	return w->own_first < w->own_end && w->own[w->own_first].shard == w->next;
+	return w->leader_first < w->leader_end && w->leader_shard[w->leader_first].shard == w->next;
 }
 
 /* Count pairs of the shard that the leader has taken; 0: the shard is done. */
 static uint64
-count_own(PairWorkers *w, qset_pair *out, uint64 room)
+count_leader_pairs(PairWorkers *w, qset_pair *out, uint64 room)
 {
 	uint64 count;
 
@@ -198,27 +198,27 @@ count_own(PairWorkers *w, qset_pair *out, uint64 room)
 
 /* Take pairs of the current shard that the leader has counted itself. */
 static uint64
-take_own(PairWorkers *w, qset_pair *out, uint64 room)
+take_leader_pairs(PairWorkers *w, qset_pair *out, uint64 room)
 {
-	const OwnShard *own = &w->own[w->own_first];
-	uint64 count = Min(room, own->end - w->kept_next);
+	const LeaderShard *first = &w->leader_shard[w->leader_first];
+	uint64 count = Min(room, first->end - w->kept_next);
 
 	memcpy(out, w->kept + w->kept_next, count * sizeof(qset_pair));
 	w->kept_next += count;
-	if (w->kept_next < own->end)
+	if (w->kept_next < first->end)
 		return count;
-	if (w->counting && w->own_first == w->own_end - 1)
+	if (w->counting && w->leader_first == w->leader_end - 1)
 	{
-		w->kept_next = w->kept_end = w->own[w->own_first].end = 0;
+		w->kept_next = w->kept_end = w->leader_shard[w->leader_first].end = 0;
 		if (count == 0)
-			count = count_own(w, out, room);
+			count = count_leader_pairs(w, out, room);
 		if (w->counting)
 			return count;
 	}
 	w->next++;
-	w->own_first++;
-	if (w->own_first == w->own_end)
-		w->own_first = w->own_end = w->kept_next = w->kept_end = 0;
+	w->leader_first++;
+	if (w->leader_first == w->leader_end)
+		w->leader_first = w->leader_end = w->kept_next = w->kept_end = 0;
 	return count;
 }
 
@@ -242,15 +242,15 @@ count_ahead(PairWorkers *w)
 			w->helps = false;
 			return false;
 		}
-		w->own[w->own_end++] = (OwnShard){ shard, w->kept_end };
+		w->leader_shard[w->leader_end++] = (LeaderShard){ shard, w->kept_end };
 		qset_job_shard(&w->job, w->shared->first[shard], w->shared->first[shard + 1], 1);
 		w->counting = true;
-		if (own_is_next(w))
+		if (leader_is_next(w))
 			return true; /* the shard is the current one, so its pairs need not be kept */
 	}
-	count = count_own(w, w->kept + w->kept_end, PAIRS_BATCH);
+	count = count_leader_pairs(w, w->kept + w->kept_end, PAIRS_BATCH);
 	w->kept_end += count;
-	w->own[w->own_end - 1].end = w->kept_end;
+	w->leader_shard[w->leader_end - 1].end = w->kept_end;
 	return true;
 }
 
@@ -289,13 +289,13 @@ PairWorkersNext(PairWorkers *w, qset_pair *out, uint64 room)
 
 		CHECK_FOR_INTERRUPTS();
 		report(w);
-		if (own_is_next(w))
+		if (leader_is_next(w))
 		{
-			count = take_own(w, out, room);
+			count = take_leader_pairs(w, out, room);
 			continue;
 		}
 		count = take_messages(w, out, room, &open);
-		if (count == 0 && !own_is_next(w) && w->next < w->shared->shards && !count_ahead(w))
+		if (count == 0 && !leader_is_next(w) && w->next < w->shared->shards && !count_ahead(w))
 			wait(w, open);
 	}
 	return count;
@@ -308,7 +308,7 @@ PairWorkersNext(PairWorkers *w, qset_pair *out, uint64 room)
 #define KEY_QUEUES 2
 
 /* Shards for each process.  With more shards the wait for the last one is shorter. */
-#define SHARES_EACH 64
+#define SHARDS_EACH 64
 
 /* Bytes of a queue.  A worker that finds many pairs sends this much in some milliseconds. */
 #define QUEUE_BYTES (256 * 1024)
@@ -341,8 +341,8 @@ send_shard(qset_job *job, shm_mq_handle *queue, uint32 shard)
 {
 	qset_pair pair[PAIRS_BATCH];
 	Message message = { .shard = shard };
-	shm_mq_iovec part[] = { { (const char *) &message, sizeof(message) },
-							{ (const char *) pair, 0 } };
+	shm_mq_iovec iov[] = { { (const char *) &message, sizeof(message) },
+						   { (const char *) pair, 0 } };
 
 	do
 	{
@@ -354,8 +354,8 @@ send_shard(qset_job *job, shm_mq_handle *queue, uint32 shard)
 		SetsCheck(status);
 		message.pairs = (uint32) count;
 		message.last = count == 0;
-		part[1].len = count * sizeof(qset_pair);
-		if (shm_mq_sendv(queue, part, 2, false, message.last) != SHM_MQ_SUCCESS)
+		iov[1].len = count * sizeof(qset_pair);
+		if (shm_mq_sendv(queue, iov, 2, false, message.last) != SHM_MQ_SUCCESS)
 			return false;
 	}
 	while (!message.last);
@@ -526,7 +526,7 @@ launch(PairWorkers *w)
 PairWorkers *
 PairWorkersStart(qset_preparation *preparation, int workers, const ActivityHandle *activity)
 {
-	uint32 shards = (uint32) Min(preparation->plan.rows, (uint64) SHARES_EACH * (workers + 1));
+	uint32 shards = (uint32) Min(preparation->plan.rows, (uint64) SHARDS_EACH * (workers + 1));
 	Size others = shared_size(shards) + mul_size(QUEUE_BYTES, workers);
 	dsm_segment *block = create_block(preparation->plan.bytes, others);
 	ParallelContext *context;
@@ -549,7 +549,7 @@ PairWorkersStart(qset_preparation *preparation, int workers, const ActivityHandl
 	qset_prepared_free(preparation);
 	SetsCheck(
 		qset_job_open(&w->job, dsm_segment_address(block), qset_kernels_now(), &w->memory, NULL));
-	w->own = palloc(shards * sizeof(OwnShard));
+	w->leader_shard = palloc(shards * sizeof(LeaderShard));
 	w->kept = palloc(KEEP * sizeof(qset_pair));
 	create_shared(w, shards);
 	create_queues(w);

@@ -64,7 +64,7 @@ PairScanCreate(qset_request *request)
 
 	request->memory = ContextMemory(CurrentMemoryContext, &scan->memory);
 	scan->room = PAIRS_BATCH;
-	scan->own = SetsAlloc(&scan->memory, scan->room, sizeof(qset_pair));
+	scan->buffer = SetsAlloc(&scan->memory, scan->room, sizeof(qset_pair));
 	return scan;
 }
 
@@ -78,7 +78,7 @@ end_activity(void *activity)
 void
 PairScanShow(PairScan *scan)
 {
-	scan->shown = true;
+	scan->reported = true;
 	scan->activity = ActivityBegin(ACTIVITY_PAIRS, InvalidOid, 0);
 	scan->callback.func = end_activity;
 	scan->callback.arg = &scan->activity;
@@ -100,7 +100,7 @@ static void
 begin_search(const PairScan *scan, uint64 rows)
 {
 	show_search(scan, rows, false);
-	if (scan->shown)
+	if (scan->reported)
 		StatCount(STAT_SEARCHES_CPU, 1);
 }
 
@@ -204,7 +204,7 @@ open_on_gpu(PairScan *scan, GpuPairsSource *source, Datum rows)
 	}
 	scan->method = GpuPairsMethod(scan->gpu);
 	scan->devices = GpuPairsDevices(scan->gpu);
-	if (scan->shown)
+	if (scan->reported)
 		StatCount(STAT_SEARCHES_GPU, 1);
 	return true;
 }
@@ -270,7 +270,7 @@ report(PairScan *scan, const qset_pair *pair, uint64 count)
 	ActivitySet(&scan->activity, ACTIVITY_FOUND, scan->found);
 	if (scan->gpu && count > 0)
 		ActivitySet(&scan->activity, ACTIVITY_DONE, pair[count - 1].a);
-	if (scan->shown)
+	if (scan->reported)
 		StatCount(STAT_PAIRS, count);
 }
 
@@ -326,15 +326,15 @@ PairScanCollect(PairScan *scan)
 		const qset_pair *pair;
 
 		if (scan->room - scan->count < PAIRS_BATCH)
-			PairsGrow(&scan->memory, &scan->own, scan->count, &scan->room);
-		room = scan->own + scan->count;
+			PairsGrow(&scan->memory, &scan->buffer, scan->count, &scan->room);
+		room = scan->buffer + scan->count;
 		pair = pull(scan, room, &pulled);
 		if (pair != room)
 			memcpy(room, pair, pulled * sizeof(qset_pair));
 		scan->count += pulled;
 	}
 	while (pulled > 0);
-	scan->pair = scan->own;
+	scan->pair = scan->buffer;
 	scan->complete = true;
 }
 
@@ -345,7 +345,7 @@ PairScanFill(PairScan *scan)
 	if (scan->complete)
 		return false;
 	scan->next = 0;
-	scan->pair = pull(scan, scan->own, &scan->count);
+	scan->pair = pull(scan, scan->buffer, &scan->count);
 	scan->complete = scan->count == 0;
 	return !scan->complete;
 }

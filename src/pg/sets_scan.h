@@ -30,15 +30,15 @@ typedef struct PairScan
 	qset_interrupt interrupt; /* the job calls it to report progress */
 	ActivityHandle activity;
 	MemoryContextCallback callback; /* ends "activity" when the context goes */
-	bool shown;                     /* "activity" is visible to others, and the pairs are counted */
+	bool reported;                  /* "activity" is visible to others, and the pairs are counted */
 	uint64 found;                   /* number of pairs so far */
 	int64 *row_id;                  /* the set's id by its number */
 	int64 *column_id;
 
-	/* The pairs at hand, in "own" or in the GPU's last reply. */
+	/* The pairs at hand, in "buffer" or in the GPU's last reply. */
 	const qset_pair *pair;
-	qset_pair *own;
-	uint64 room; /* number of pairs that "own" has room for */
+	qset_pair *buffer;
+	uint64 room; /* number of pairs that "buffer" has room for */
 	uint64 count;
 	uint64 next;
 	bool complete; /* "pair" has all pairs of the scan */

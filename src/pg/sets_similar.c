@@ -72,7 +72,7 @@ static int limit_kb = 512 * 1024;
 
 /* The collections that this process keeps; made at the first use. */
 static StoredCache cache;
-static bool told; /* the user was told that a collection does not fit into the present limit */
+static bool limit_reported; /* the NOTICE about the present limit was sent */
 
 void
 SetsKeptInit(void)
@@ -102,7 +102,7 @@ prepare(Datum collection)
 		SetsCheck(qset_collection_copy(&copy, reader.collection, &prepared->memory));
 	else
 	{
-		copy = reader.own;
+		copy = reader.view;
 		copy.memory = &prepared->memory;
 	}
 	SetsCheck(qset_postings_make(&prepared->postings, &copy));
@@ -124,11 +124,11 @@ read_header(Datum collection, uint8 *header)
 
 /* Tell the user once that prepared collections would take this many bytes, unless the setting keeps none. */
 static void
-tell_limit(Size bytes)
+report_limit(Size bytes)
 {
-	if (told || limit_kb == 0 || IsParallelWorker())
+	if (limit_reported || limit_kb == 0 || IsParallelWorker())
 		return;
-	told = true;
+	limit_reported = true;
 	bytes = TYPEALIGN(bytes < 1024 * 1024 ? 1024 : 1024 * 1024, bytes);
 	ereport(NOTICE,
 			(errmsg("collection of sets does not stay prepared for the next query"),
@@ -151,7 +151,7 @@ keep(KeptSets *kept, Datum collection)
 	bytes = (Size) qset_postings_memory(&sizes);
 	if (bytes > cache.limit || !StoredMayKeep(&cache, &kept->stored, bytes))
 	{
-		tell_limit(bytes > cache.limit ? bytes : cache.bytes + bytes);
+		report_limit(bytes > cache.limit ? bytes : cache.bytes + bytes);
 		return;
 	}
 	kept->prepared = prepare(collection);
@@ -175,7 +175,7 @@ kept_of(Datum collection)
 	if (cache.limit != limit)
 	{
 		StoredSetLimit(&cache, limit);
-		told = false;
+		limit_reported = false;
 	}
 	kept = (KeptSets *) StoredFind(&cache, collection);
 	if (kept == NULL)

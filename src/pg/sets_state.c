@@ -318,7 +318,7 @@ SetsRead(SetsReader *reader, Datum datum)
 {
 	SetsState *sets = SetsStateIn(datum);
 	struct varlena *value;
-	struct varlena *own;
+	struct varlena *detoasted;
 	const uint8 *bytes;
 	Size length;
 	qb_status status;
@@ -330,17 +330,17 @@ SetsRead(SetsReader *reader, Datum datum)
 		reader->collection = &sets->collection;
 		return;
 	}
-	value = ValueDetoast(datum, &own);
+	value = ValueDetoast(datum, &detoasted);
 	bytes = (const uint8 *) VARDATA(value);
 	length = VARSIZE(value) - VARHDRSZ;
-	status = qset_read(&reader->own, bytes, length,
+	status = qset_read(&reader->view, bytes, length,
 					   ContextMemory(CurrentMemoryContext, &reader->memory));
 	if (status != QB_OK)
 		FormatRaise(&sets_format, status, ERRCODE_DATA_CORRUPTED, bytes, length);
-	SetsCheckKeys(&reader->own, ERRCODE_DATA_CORRUPTED);
-	if (own)
-		pfree(own);
-	reader->collection = &reader->own;
+	SetsCheckKeys(&reader->view, ERRCODE_DATA_CORRUPTED);
+	if (detoasted)
+		pfree(detoasted);
+	reader->collection = &reader->view;
 }
 
 /* Free what reading allocated. */
@@ -348,7 +348,7 @@ void
 SetsReadEnd(SetsReader *reader)
 {
 	if (!reader->expanded)
-		qset_collection_free(&reader->own);
+		qset_collection_free(&reader->view);
 }
 
 static Size
@@ -371,12 +371,12 @@ flat_bytes(KeyedState *state)
 }
 
 static void
-write_flat(KeyedState *state, void *place, Size bytes)
+write_flat(KeyedState *state, void *result, Size bytes)
 {
 	SetsState *sets = (SetsState *) state;
 
-	SET_VARSIZE(place, bytes);
-	qset_write(&sets->collection, (uint8 *) VARDATA(place));
+	SET_VARSIZE(result, bytes);
+	qset_write(&sets->collection, (uint8 *) VARDATA(result));
 }
 
 /*
@@ -394,9 +394,9 @@ pass_bytes(KeyedState *state)
 }
 
 static void
-pass(KeyedState *state, void *place, Size bytes)
+pass(KeyedState *state, void *result, Size bytes)
 {
-	qset_builder_write(&((SetsState *) state)->builder, place);
+	qset_builder_write(&((SetsState *) state)->builder, result);
 }
 
 static void
@@ -437,7 +437,7 @@ const KeyedStateType sets_state_type = {
 	.methods = STATE_METHODS,
 	.size = sizeof(SetsState),
 	.value = "a collection of sets",
-	.own_context = "qsets",
+	.context_name = "qsets",
 	.states_context = "qsets states",
 	.flush = flush_rows,
 	.merge = merge,
@@ -522,18 +522,18 @@ static void
 fetch_collection(SetsState *sets, const GpuMembershipsSizes *sizes)
 {
 	GpuMemberships *remote = sets->remote;
-	qset_collection made = { .keys = sets->builder.keys,
-							 .sets = sizes->sets,
-							 .elements = sizes->elements,
-							 .universe = sizes->universe };
+	qset_collection fetched = { .keys = sets->builder.keys,
+								.sets = sizes->sets,
+								.elements = sizes->elements,
+								.universe = sizes->universe };
 
-	SetsCheck(qset_collection_alloc(&made, &sets->keyed.memory));
-	GpuMembershipsRead(remote, MEMBERSHIPS_IDS, 0, made.sets, made.id);
-	GpuMembershipsRead(remote, MEMBERSHIPS_OFFSETS, 0, made.sets + 1, made.offset);
-	GpuMembershipsRead(remote, MEMBERSHIPS_RANKS, 0, made.elements, made.rank);
-	GpuMembershipsRead(remote, MEMBERSHIPS_VALUES, 0, made.universe, made.low);
+	SetsCheck(qset_collection_alloc(&fetched, &sets->keyed.memory));
+	GpuMembershipsRead(remote, MEMBERSHIPS_IDS, 0, fetched.sets, fetched.id);
+	GpuMembershipsRead(remote, MEMBERSHIPS_OFFSETS, 0, fetched.sets + 1, fetched.offset);
+	GpuMembershipsRead(remote, MEMBERSHIPS_RANKS, 0, fetched.elements, fetched.rank);
+	GpuMembershipsRead(remote, MEMBERSHIPS_VALUES, 0, fetched.universe, fetched.low);
 	qset_builder_free(&sets->builder);
-	sets->collection = made;
+	sets->collection = fetched;
 	sets->building = false;
 	sets->version = 0;
 }
@@ -556,22 +556,22 @@ fetch(SetsState *sets)
 
 /* Fetch the ids of the sets, and the position where each set begins. */
 static void
-describe(SetsState *sets, const GpuMembershipsSizes *sizes, GpuKept *made)
+describe(SetsState *sets, const GpuMembershipsSizes *sizes, GpuKept *kept)
 {
-	made->sets = sizes->sets;
-	made->elements = sizes->elements;
-	made->offset = MemoryContextAllocHuge(CurrentMemoryContext, (made->sets + 1) * sizeof(uint64));
-	made->id = MemoryContextAllocHuge(CurrentMemoryContext, (made->sets + 1) * sizeof(int64));
-	GpuMembershipsRead(sets->remote, MEMBERSHIPS_OFFSETS, 0, made->sets + 1, made->offset);
-	GpuMembershipsRead(sets->remote, MEMBERSHIPS_IDS, 0, made->sets, made->id);
+	kept->sets = sizes->sets;
+	kept->elements = sizes->elements;
+	kept->offset = MemoryContextAllocHuge(CurrentMemoryContext, (kept->sets + 1) * sizeof(uint64));
+	kept->id = MemoryContextAllocHuge(CurrentMemoryContext, (kept->sets + 1) * sizeof(int64));
+	GpuMembershipsRead(sets->remote, MEMBERSHIPS_OFFSETS, 0, kept->sets + 1, kept->offset);
+	GpuMembershipsRead(sets->remote, MEMBERSHIPS_IDS, 0, kept->sets, kept->id);
 }
 
 /*
- * The sorted rows of a collection that is on a GPU alone, with a description of it in "made"; NULL:
+ * The sorted rows of a collection that is on a GPU alone, with a description of it in "kept"; NULL:
  * it is not on a GPU.
  */
 const GpuRef *
-SetsOnGpu(Datum datum, GpuKept *made)
+SetsOnGpu(Datum datum, GpuKept *kept)
 {
 	SetsState *sets = SetsStateIn(datum);
 	GpuMembershipsSizes sizes;
@@ -582,6 +582,6 @@ SetsOnGpu(Datum datum, GpuKept *made)
 	if (sets->remote == NULL || sets->remote->rows == 0 ||
 		!GpuMembershipsSort(sets->remote, &sizes))
 		return NULL;
-	describe(sets, &sizes, made);
+	describe(sets, &sizes, kept);
 	return &sets->remote->owned.ref;
 }

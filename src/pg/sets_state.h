@@ -60,7 +60,7 @@ typedef struct SetsState
 typedef struct SetsReader
 {
 	const qset_collection *collection;
-	qset_collection own; /* the collection, unless it is expanded */
+	qset_collection view; /* the collection, unless it is expanded */
 	qb_memory memory;
 	bool expanded;
 } SetsReader;
@@ -82,7 +82,7 @@ extern uint64 SetsVersion(SetsState *sets);
 
 /* Rows that are on a GPU. */
 extern void SetsAddColumns(SetsState *sets, const GpuColumnChunk *chunk, int chunks);
-extern const GpuRef *SetsOnGpu(Datum datum, GpuKept *made);
+extern const GpuRef *SetsOnGpu(Datum datum, GpuKept *kept);
 
 /* Add a row whose element is a number.  SetsBuild() has prepared for it. */
 static inline void

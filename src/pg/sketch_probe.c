@@ -80,8 +80,8 @@ typedef struct Probe
 	int64 other_total;
 } Probe;
 
-/* Measured noise may take 1 / NOISE_SHARE of the limit for copies, in addition to the copies. */
-#define NOISE_SHARE 4
+/* Measured noise may take 1 / NOISE_DIVISOR of the limit for copies, in addition to the copies. */
+#define NOISE_DIVISOR 4
 
 static void
 init_measured(Measured *measured, MemoryContext parent)
@@ -99,7 +99,7 @@ create_probe(FmgrInfo *flinfo)
 
 	probe->keys.context = flinfo->fn_mcxt;
 	StoredInit(&probe->sketches, flinfo->fn_mcxt, sizeof(StoredSketch), limit);
-	StoredInit(&probe->noises, flinfo->fn_mcxt, sizeof(StoredNoise), limit / NOISE_SHARE);
+	StoredInit(&probe->noises, flinfo->fn_mcxt, sizeof(StoredNoise), limit / NOISE_DIVISOR);
 	init_measured(&probe->other, flinfo->fn_mcxt);
 	flinfo->fn_extra = probe;
 	return probe;
@@ -157,16 +157,16 @@ header_of(StoredSketch *stored, Datum datum)
 }
 
 static void
-read_part(void *context, uint64_t offset, uint32_t bytes, uint8_t *out)
+read_range(void *context, uint64_t offset, uint32_t bytes, uint8_t *out)
 {
-	StoredReadPart(&sketch_format, *(Datum *) context, offset, bytes, out);
+	StoredReadRange(&sketch_format, *(Datum *) context, offset, bytes, out);
 }
 
 /* Estimate of a key from parts of a stored sketch whose header is open. */
 static int64
 estimate_pieces(Datum datum, const qs_sketch *view, uint64 fingerprint)
 {
-	qs_source source = { .read = read_part, .context = &datum };
+	qs_source source = { .read = read_range, .context = &datum };
 
 	return qs_estimate_stored(view, qb_hash(fingerprint, view->seed_key), &source);
 }
@@ -347,11 +347,11 @@ noise_size(void)
 }
 
 /*
- * The place where the noise of this row's sketch is kept: in the cache of stored sketches, or in
+ * The slot where the noise of this row's sketch is kept: in the cache of stored sketches, or in
  * "other" for a sketch that is not in that cache.
  */
 static Measured *
-place_of(Probe *probe, const qs_sketch *sketch)
+noise_slot_of(Probe *probe, const qs_sketch *sketch)
 {
 	StoredNoise *stored = probe->noise;
 
@@ -375,7 +375,7 @@ place_of(Probe *probe, const qs_sketch *sketch)
 static Measured *
 measured_of(Probe *probe, const qs_sketch *sketch, int64 probes)
 {
-	Measured *measured = place_of(probe, sketch);
+	Measured *measured = noise_slot_of(probe, sketch);
 
 	if (is_for(measured, sketch, probes))
 		return measured;

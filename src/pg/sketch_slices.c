@@ -17,7 +17,7 @@
 static qs_sketch
 open_slice(const SharedSlice *shared, dsa_area *area, const qb_memory *memory)
 {
-	qs_sketch slice = *(const qs_sketch *) shared->own;
+	qs_sketch slice = *(const qs_sketch *) shared->data;
 
 	slice.ops = qs_ops_of(slice.params.structure);
 	slice.memory = memory;
@@ -49,7 +49,7 @@ SketchSliceAdd(const qs_sketch *sketch, qs_slice units, SharedSlice *shared, dsa
 	slice.table = slice.extra = NULL;
 	slice.memory = NULL;
 	slice.ops = NULL;
-	memcpy(shared->own, &slice, sizeof(slice));
+	memcpy(shared->data, &slice, sizeof(slice));
 }
 
 /* Add a slice to units of a sketch.  The first slice has the total of all sketches. */

@@ -79,7 +79,7 @@ SketchState *
 SketchOfToken(MemoryContext context, Datum datum)
 {
 	if (GpuIsToken(datum))
-		return from_device_token(StateOwnContext(&sketch_state_type, context), datum);
+		return from_device_token(StateNewContext(&sketch_state_type, context), datum);
 	return StateOfToken(datum, &sketch_state_type, context);
 }
 
@@ -107,14 +107,14 @@ SketchStateIn(Datum datum)
  */
 
 static bool
-are_true(const SketchState *expanded)
+presence_is_current(const SketchState *expanded)
 {
 	return expanded->presence && expanded->presence_version == expanded->version;
 }
 
 /* The presence bitmap of a materialized sketch that is being written as a value; NULL: it has none. */
 static const uint64 *
-marks_of(SketchState *expanded)
+presence_of(SketchState *expanded)
 {
 	qs_sketch *sketch = &expanded->sketch;
 	bool first = !expanded->written;
@@ -122,7 +122,7 @@ marks_of(SketchState *expanded)
 	expanded->written = true;
 	if (first || sketch->encoding != QS_DENSE || sketch->remote)
 		return NULL;
-	if (are_true(expanded))
+	if (presence_is_current(expanded))
 		return expanded->presence;
 	if (!expanded->presence)
 		expanded->presence = sketch->memory->alloc(
@@ -142,7 +142,7 @@ marks_of(SketchState *expanded)
 static bool
 has_presence(const SketchState *expanded, int keys)
 {
-	return are_true(expanded) && expanded->engine == &qs_engine_cpu &&
+	return presence_is_current(expanded) && expanded->engine == &qs_engine_cpu &&
 		   (uint64) keys <= qs_presence_words(&expanded->sketch.params);
 }
 
@@ -418,12 +418,12 @@ SketchAddGroups(SketchState **expanded, const qb_groups *groups, const GpuColumn
 }
 
 static void
-free_made(SketchState *expanded)
+free_compacted(SketchState *expanded)
 {
-	if (expanded->made.compact)
-		expanded->made.memory->release(expanded->made.memory->context,
-									   (void *) (uintptr_t) expanded->made.compact);
-	expanded->made.compact = NULL;
+	if (expanded->compacted.compact)
+		expanded->compacted.memory->release(expanded->compacted.memory->context,
+											(void *) (uintptr_t) expanded->compacted.compact);
+	expanded->compacted.compact = NULL;
 }
 
 /* Free the removals of a state. */
@@ -441,7 +441,7 @@ release(KeyedState *state)
 {
 	SketchState *expanded = (SketchState *) state;
 
-	free_made(expanded);
+	free_compacted(expanded);
 	free_deferred(expanded);
 	free_presence(expanded);
 	qs_free(&expanded->sketch);
@@ -648,20 +648,21 @@ static bool
 make_of_keys(SketchState *expanded)
 {
 	const KeyBuffer *buffer = &expanded->keyed.buffer;
-	bool made;
+	bool done;
 
 	if (buffer->count == 0 || expanded->deferred || expanded->keyed.counting ||
 		expanded->engine != &qs_engine_cpu)
 		return false;
-	made = qs_compact_from_keys(
-		&expanded->made, ContextMemory(expanded->keyed.header.eoh_context, &expanded->made_memory),
+	done = qs_compact_from_keys(
+		&expanded->compacted,
+		ContextMemory(expanded->keyed.header.eoh_context, &expanded->compacted_memory),
 		&expanded->sketch, buffer->fingerprint, buffer->weight, buffer->count);
-	if (made && expanded->counted < buffer->count)
+	if (done && expanded->counted < buffer->count)
 	{
 		StatCountBatch(false, buffer->count - expanded->counted);
 		expanded->counted = buffer->count;
 	}
-	return made;
+	return done;
 }
 
 /*
@@ -673,11 +674,12 @@ flat_bytes(KeyedState *state)
 {
 	SketchState *expanded = (SketchState *) state;
 
-	free_made(expanded);
+	free_compacted(expanded);
 	if (state->removed && !state->passed_on && !state->token)
 		SketchFlush(expanded);
 	if (flat_form(expanded) == FLAT_VALUE && make_of_keys(expanded))
-		return StateSizeWithRemovals(state, SketchFlatSize(&expanded->made, NULL, &expanded->flat));
+		return StateSizeWithRemovals(state,
+									 SketchFlatSize(&expanded->compacted, NULL, &expanded->flat));
 	SketchFlushAdded(&expanded->keyed);
 	switch (flat_form(expanded))
 	{
@@ -688,7 +690,7 @@ flat_bytes(KeyedState *state)
 		default:
 			SketchMaterializeAdded(expanded);
 			return StateSizeWithRemovals(
-				state, SketchFlatSize(&expanded->sketch, marks_of(expanded), &expanded->flat));
+				state, SketchFlatSize(&expanded->sketch, presence_of(expanded), &expanded->flat));
 	}
 }
 
@@ -699,10 +701,10 @@ write_flat(KeyedState *state, void *result, Size size)
 
 	if (flat_form(expanded) != FLAT_TOKEN)
 		result = StateWriteRemovals(state, result, &size);
-	if (expanded->made.compact)
+	if (expanded->compacted.compact)
 	{
-		SketchWrite(&expanded->made, &expanded->flat, result);
-		free_made(expanded);
+		SketchWrite(&expanded->compacted, &expanded->flat, result);
+		free_compacted(expanded);
 		return;
 	}
 	switch (flat_form(expanded))
@@ -744,11 +746,11 @@ pass_bytes(KeyedState *state)
 }
 
 static void
-pass(KeyedState *state, void *place, Size bytes)
+pass(KeyedState *state, void *result, Size bytes)
 {
 	SketchState *expanded = (SketchState *) state;
 
-	SketchWrite(&expanded->sketch, &expanded->flat, place);
+	SketchWrite(&expanded->sketch, &expanded->flat, result);
 }
 
 /* ---- changing ---- */
@@ -841,7 +843,7 @@ SketchOfDeferred(const SketchState *expanded)
 		return NULL;
 	if (expanded->deferred->next == NULL)
 		return SketchFlatten(&expanded->deferred->view);
-	merged = SketchCreate(StateOwnContext(&sketch_state_type, CurrentMemoryContext),
+	merged = SketchCreate(StateNewContext(&sketch_state_type, CurrentMemoryContext),
 						  &expanded->sketch.params);
 	SketchMergeWaiting(merged, expanded->deferred);
 	return StatePointer(&merged->keyed);
@@ -868,7 +870,7 @@ const KeyedStateType sketch_state_type = {
 	.methods = STATE_METHODS,
 	.size = sizeof(SketchState),
 	.value = "a sketch",
-	.own_context = "qsketch",
+	.context_name = "qsketch",
 	.states_context = "qsketch states",
 	.make_room = SketchMakeRoom,
 	.flush = SketchFlushAdded,

@@ -28,10 +28,10 @@ typedef struct SketchState
 	qs_sketch sketch;        /* without the keys in the buffer, and without "deferred" */
 	const qs_engine *engine; /* the engine that batches go to */
 
-	qs_flat flat;   /* how to write the value, between the two calls that flatten it */
-	qs_sketch made; /* the sketch to write if "compact" is set: made of all keys, no tables */
-	qb_memory made_memory; /* of "made" */
-	int counted;           /* buffered keys that are already in the statistics */
+	qs_flat flat;        /* how to write the value, between the two calls that flatten it */
+	qs_sketch compacted; /* the sketch to write if "compact" is set: made of all keys, no tables */
+	qb_memory compacted_memory; /* of "compacted" */
+	int counted;                /* buffered keys that are already in the statistics */
 
 	uint8 template_key[QS_HEADER_BYTES]; /* identifies the template that passed last */
 
@@ -53,12 +53,12 @@ typedef struct SketchState
 typedef struct SketchReader
 {
 	const qs_sketch *sketch;
-	qs_sketch view;      /* the sketch, unless it is expanded */
-	struct varlena *own; /* detoasted copy to free, or NULL */
-	qs_sketch tables;    /* made of a compact "view"; has memory only if it was made */
-	qb_memory memory;    /* of "tables" */
-	const uint8 *header; /* QS_HEADER_BYTES that identify the contents; NULL if expanded */
-	uint64 version;      /* if expanded: identifies the contents, together with the total */
+	qs_sketch view;            /* the sketch, unless it is expanded */
+	struct varlena *detoasted; /* detoasted copy to free, or NULL */
+	qs_sketch tables;          /* made of a compact "view"; has memory only if it was made */
+	qb_memory memory;          /* of "tables" */
+	const uint8 *header;       /* QS_HEADER_BYTES that identify the contents; NULL if expanded */
+	uint64 version;            /* if expanded: identifies the contents, together with the total */
 } SketchReader;
 
 extern const KeyedStateType sketch_state_type;

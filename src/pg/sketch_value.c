@@ -127,7 +127,7 @@ SketchReadAsStored(SketchReader *reader, Datum datum)
 	SketchState *expanded = SketchStateIn(datum);
 	struct varlena *value;
 
-	reader->own = NULL;
+	reader->detoasted = NULL;
 	reader->tables.memory = NULL;
 	if (expanded)
 	{
@@ -137,7 +137,7 @@ SketchReadAsStored(SketchReader *reader, Datum datum)
 		reader->sketch = &expanded->sketch;
 		return;
 	}
-	value = ValueDetoast(datum, &reader->own);
+	value = ValueDetoast(datum, &reader->detoasted);
 	SketchOpen(&reader->view, value);
 	reader->sketch = &reader->view;
 	reader->header = (const uint8 *) VARDATA(value);
@@ -165,9 +165,9 @@ SketchReadEnd(SketchReader *reader)
 	if (reader->tables.memory)
 		qs_free(&reader->tables);
 	reader->tables.memory = NULL;
-	if (reader->own)
-		pfree(reader->own);
-	reader->own = NULL;
+	if (reader->detoasted)
+		pfree(reader->detoasted);
+	reader->detoasted = NULL;
 }
 
 /* ---- errors ---- */

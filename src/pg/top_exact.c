@@ -121,17 +121,17 @@ extern Datum qsketch_estimate(PG_FUNCTION_ARGS);
 #define LARGEST_MB 64
 
 /* The third pass uses estimates if they let it count at most this fraction of the rows. */
-#define SHARE_WORTH_ASKING 0.5
+#define FRACTION_WORTH_ASKING 0.5
 
 /* OIDs of the extension's objects that the queries use. */
-typedef struct Own
+typedef struct ExtensionObjects
 {
 	Oid sketch; /* types */
 	Oid list;
 	Oid agg; /* functions of a key of any type; "agg" may take a weight, too */
 	Oid has;
 	Oid estimate;
-} Own;
+} ExtensionObjects;
 
 /* The result of the second or third pass, whose rows are in SPI_tuptable. */
 typedef struct Answer
@@ -184,33 +184,34 @@ static Oid
 function_of_key(Oid schema, const char *name, Oid value, PGFunction function)
 {
 	Oid types[] = { value, ANYCOMPATIBLEOID };
-	Oid found = OwnFunction(schema, name, lengthof(types), types);
+	Oid found = ExtensionFunction(schema, name, lengthof(types), types);
 
 	if (!OidIsValid(found) || CFunctionOf(found) != function)
-		OwnIsMissing(name);
+		ExtensionMisses(name);
 	return found;
 }
 
 static void
-find_own(const TopQuestion *q, Oid schema, Own *own)
+find_objects(const TopQuestion *q, Oid schema, ExtensionObjects *objects)
 {
 	Oid types[] = { ANYCOMPATIBLEOID, INT4OID, InvalidOid, InvalidOid };
 	int count = 3;
 
-	own->sketch = OwnType(schema, "qsketch");
-	own->list = OwnType(schema, "qtop");
+	objects->sketch = ExtensionType(schema, "qsketch");
+	objects->list = ExtensionType(schema, "qtop");
 	if (q->weight)
 	{
 		types[1] = INT8OID;
 		types[2] = INT4OID;
 		count = 4;
 	}
-	types[count - 1] = own->sketch;
-	own->agg = OwnFunction(schema, "qtop_agg", count, types);
-	if (!OidIsValid(own->agg) || !AggregateIsOurs(own->agg, &top_functions))
-		OwnIsMissing("qtop_agg");
-	own->has = function_of_key(schema, "qtop_has", own->list, qtop_has);
-	own->estimate = function_of_key(schema, "qsketch_estimate_key", own->sketch, qsketch_estimate);
+	types[count - 1] = objects->sketch;
+	objects->agg = ExtensionFunction(schema, "qtop_agg", count, types);
+	if (!OidIsValid(objects->agg) || !AggregateIsOurs(objects->agg, &top_functions))
+		ExtensionMisses("qtop_agg");
+	objects->has = function_of_key(schema, "qtop_has", objects->list, qtop_has);
+	objects->estimate =
+		function_of_key(schema, "qsketch_estimate_key", objects->sketch, qsketch_estimate);
 }
 
 /* A parameter of the queries, whose value may be large. */
@@ -281,12 +282,12 @@ nth_lower(const qs_top *top, int32 n)
 
 /* First pass: find candidates.  NULL if there are no keys, or if rows have negative weights (*negative). */
 static TopState *
-find_candidates(const TopQuestion *q, const Own *own, double rows, bool *negative)
+find_candidates(const TopQuestion *q, const ExtensionObjects *objects, double rows, bool *negative)
 {
 	Node *n = (Node *) makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(q->listed),
 								 false, true);
-	OwnCall call = { own->agg, list_make3(NULL, n, template_for(rows, own->sketch)), q->name,
-					 q->weight_name };
+	ExtensionCall call = { objects->agg, list_make3(NULL, n, template_for(rows, objects->sketch)),
+						   q->name, q->weight_name };
 	Datum list;
 	bool null;
 	TopReader reader;
@@ -318,7 +319,7 @@ find_candidates(const TopQuestion *q, const Own *own, double rows, bool *negativ
  * keys in the answer.
  */
 static Answer
-count_rows(const TopQuestion *q, const char *condition, OwnCall *call, ParamListInfo values)
+count_rows(const TopQuestion *q, const char *condition, ExtensionCall *call, ParamListInfo values)
 {
 	Answer answer = { 0 };
 	bool null;
@@ -345,15 +346,16 @@ count_all(const TopQuestion *q)
 
 /* Third pass: count the keys whose estimate is at least "least". */
 static Answer
-count_estimated(const TopQuestion *q, const Own *own, const TopSample *sample, TopState *top,
-				int64 least)
+count_estimated(const TopQuestion *q, const ExtensionObjects *objects, const TopSample *sample,
+				TopState *top, int64 least)
 {
-	OwnCall call = { own->estimate, list_make2(parameter(own->sketch), NULL), q->name };
-	ParamListInfo values = value_of(own->sketch, PointerGetDatum(SketchFlatten(&top->sketch)));
+	ExtensionCall call = { objects->estimate, list_make2(parameter(objects->sketch), NULL),
+						   q->name };
+	ParamListInfo values = value_of(objects->sketch, PointerGetDatum(SketchFlatten(&top->sketch)));
 	char *condition =
 		psprintf("$1 OPERATOR(pg_catalog.>=) " INT64_FORMAT "::pg_catalog.int8", least);
 
-	if (TopSampleShare(q, sample, condition, &call, values) > SHARE_WORTH_ASKING)
+	if (TopSampleFraction(q, sample, condition, &call, values) > FRACTION_WORTH_ASKING)
 		return count_all(q);
 	elog(DEBUG1, "qtop_exact counts keys with estimates of " INT64_FORMAT " at least", least);
 	return count_rows(q, condition, &call, values);
@@ -361,19 +363,21 @@ count_estimated(const TopQuestion *q, const Own *own, const TopSample *sample, T
 
 /* Run the second pass.  If the candidates are not enough, run the third. */
 static Answer
-count_keys(const TopQuestion *q, const Own *own, const TopSample *sample, TopState *top)
+count_keys(const TopQuestion *q, const ExtensionObjects *objects, const TopSample *sample,
+		   TopState *top)
 {
-	OwnCall call = { own->has, list_make2(parameter(own->list), NULL), q->name };
+	ExtensionCall call = { objects->has, list_make2(parameter(objects->list), NULL), q->name };
 	Answer answer;
 	int64 least;
 
 	elog(DEBUG1, "qtop_exact counts candidates");
-	answer = count_rows(q, "$1", &call, value_of(own->list, EOHPGetRODatum(&top->keyed.header)));
+	answer =
+		count_rows(q, "$1", &call, value_of(objects->list, EOHPGetRODatum(&top->keyed.header)));
 	least = answer.rows >= q->n ? answer.last : 1;
 	if (top->top.bound == 0 || top->top.bound < least)
 		return answer;
 	SPI_freetuptable(SPI_tuptable);
-	return count_estimated(q, own, sample, top, least);
+	return count_estimated(q, objects, sample, top, least);
 }
 
 static void
@@ -440,7 +444,7 @@ put_counted(TopOutput *output, const TopQuestion *q, const qs_top *top)
 
 /* Answer from the cached column; false: the column is not cached, or cannot give the answer. */
 static bool
-answer_from_copies(TopOutput *output, const TopQuestion *q)
+answer_from_cached(TopOutput *output, const TopQuestion *q)
 {
 	KeyParser parser;
 	int count;
@@ -460,9 +464,10 @@ answer_from_copies(TopOutput *output, const TopQuestion *q)
  * between them.  If one was, a single query counts all keys.
  */
 static Answer
-count_by_passes(const TopQuestion *q, const Own *own, const TopSample *sample, TopState *top)
+count_by_passes(const TopQuestion *q, const ExtensionObjects *objects, const TopSample *sample,
+				TopState *top)
 {
-	Answer answer = count_keys(q, own, sample, top);
+	Answer answer = count_keys(q, objects, sample, top);
 
 	if (TopPushSnapshot(q))
 	{
@@ -478,16 +483,16 @@ answer_with_list(TopOutput *output, const TopQuestion *q, Oid schema, const TopS
 {
 	bool negative;
 	TopState *top;
-	Own own;
+	ExtensionObjects objects;
 
-	find_own(q, schema, &own);
-	top = find_candidates(q, &own, TopSampleTable(sample), &negative);
+	find_objects(q, schema, &objects);
+	top = find_candidates(q, &objects, TopSampleTable(sample), &negative);
 	if (negative)
 		put_answer(output, count_all(q));
 	else if (top && is_counted(q, &top->top))
 		put_counted(output, q, &top->top);
 	else if (top)
-		put_answer(output, count_by_passes(q, &own, sample, top));
+		put_answer(output, count_by_passes(q, &objects, sample, top));
 }
 
 static Datum
@@ -505,7 +510,7 @@ answer(FunctionCallInfo fcinfo, bool weighted)
 		elog(ERROR, "could not connect to SPI");
 	describe(fcinfo, weighted, &question, &output);
 	pushed = TopPushSnapshot(&question);
-	if (!answer_from_copies(&output, &question))
+	if (!answer_from_cached(&output, &question))
 	{
 		TopTakeSample(&question, &sample);
 		if (TopSampleWantsList(&question, &sample))

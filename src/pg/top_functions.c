@@ -445,10 +445,10 @@ static bool
 texts_are_valid(const qs_top *top, const qs_sketch *sketch)
 {
 	int encoding = sketch->keys.text == QB_TEXT_BYTES ? PG_SQL_ASCII : PG_UTF8;
-	qs_top_place place = { 0 };
+	qs_top_place cursor = { 0 };
 	qs_top_key key;
 
-	while (qs_top_next(top, &place, &key))
+	while (qs_top_next(top, &cursor, &key))
 		if (!pg_verify_mbstr(encoding, (const char *) key.text, (int) key.length, true))
 			return false;
 	return true;

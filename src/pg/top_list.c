@@ -66,10 +66,10 @@ static Row *
 sorted_rows(const qs_top *top)
 {
 	Row *row = palloc_extended(Max(1, top->count) * sizeof(Row), MCXT_ALLOC_HUGE);
-	qs_top_place place = { 0 };
+	qs_top_place cursor = { 0 };
 	uint64 i;
 
-	for (i = 0; qs_top_next(top, &place, &row[i].key); i++)
+	for (i = 0; qs_top_next(top, &cursor, &row[i].key); i++)
 		row[i].upper = row[i].key.lower + row[i].key.before;
 	qsort(row, top->count, sizeof(Row), compare_rows);
 	return row;
@@ -296,11 +296,11 @@ static Growth *
 grown(const qs_top *later, const TopReader *earlier, uint64 *count)
 {
 	Growth *row = palloc_extended(Max(1, later->count) * sizeof(Growth), MCXT_ALLOC_HUGE);
-	qs_top_place place = { 0 };
+	qs_top_place cursor = { 0 };
 	qs_top_key key;
 
 	*count = 0;
-	while (qs_top_next(later, &place, &key))
+	while (qs_top_next(later, &cursor, &key))
 	{
 		qs_top_limits now = { key.lower, key.lower + key.before };
 		qs_top_limits then = qs_top_limits_of(earlier->top, earlier->sketch, key.fingerprint);

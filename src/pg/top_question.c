@@ -319,8 +319,8 @@ TopSampleWantsList(const TopQuestion *question, const TopSample *sample)
 
 /* The fraction of the sample's rows that meet a condition. */
 double
-TopSampleShare(const TopQuestion *question, const TopSample *sample, const char *condition,
-			   OwnCall *call, ParamListInfo values)
+TopSampleFraction(const TopQuestion *question, const TopSample *sample, const char *condition,
+				  ExtensionCall *call, ParamListInfo values)
 {
 	bool null;
 	int64 rows;
@@ -403,7 +403,7 @@ typedef enum TablesAge
 	TABLES_REWRITTEN /* a table has another file, or is new */
 } TablesAge;
 
-typedef struct TablesLook
+typedef struct TablesCheck
 {
 	Relation classes;  /* the catalog pg_class */
 	Relation inherits; /* the catalog pg_inherits */
@@ -411,15 +411,15 @@ typedef struct TablesLook
 	List *added; /* new tables that are children of others */
 	TablesAge age;
 	Oid table; /* a table of that age */
-} TablesLook;
+} TablesCheck;
 
 static void
-note_age(TablesLook *look, TablesAge age, Oid table)
+note_age(TablesCheck *check, TablesAge age, Oid table)
 {
-	if (age <= look->age)
+	if (age <= check->age)
 		return;
-	look->age = age;
-	look->table = table;
+	check->age = age;
+	check->table = table;
 }
 
 /*
@@ -427,7 +427,7 @@ note_age(TablesLook *look, TablesAge age, Oid table)
  * snapshot they are those that the table has now.
  */
 static List *
-children_of(const TablesLook *look, Oid relid, Snapshot snapshot, Oid *detaching)
+children_of(const TablesCheck *check, Oid relid, Snapshot snapshot, Oid *detaching)
 {
 	List *children = NIL;
 	ScanKeyData key;
@@ -437,7 +437,7 @@ children_of(const TablesLook *look, Oid relid, Snapshot snapshot, Oid *detaching
 	*detaching = InvalidOid;
 	ScanKeyInit(&key, Anum_pg_inherits_inhparent, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(relid));
-	scan = systable_beginscan(look->inherits, InheritsParentIndexId, true, snapshot, 1, &key);
+	scan = systable_beginscan(check->inherits, InheritsParentIndexId, true, snapshot, 1, &key);
 	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
 	{
 		Form_pg_inherits form = (Form_pg_inherits) GETSTRUCT(tuple);
@@ -454,26 +454,26 @@ children_of(const TablesLook *look, Oid relid, Snapshot snapshot, Oid *detaching
 
 /* A child that the snapshot does not see: a new table, or one that had other parents. */
 static void
-note_new_child(TablesLook *look, Oid relid, Oid child)
+note_new_child(TablesCheck *check, Oid relid, Oid child)
 {
 	Oid file;
 
-	if (sees_table(look->classes, child, look->snapshot, &file))
-		note_age(look, TABLES_CHILDREN, relid);
+	if (sees_table(check->classes, child, check->snapshot, &file))
+		note_age(check, TABLES_CHILDREN, relid);
 	else
 	{
-		look->added = lappend_oid(look->added, child);
-		note_age(look, TABLES_ADDED, relid);
+		check->added = lappend_oid(check->added, child);
+		note_age(check, TABLES_ADDED, relid);
 	}
 }
 
 /* Compare the children that the snapshot sees with those that the table has now. */
 static void
-look_at_children(TablesLook *look, Oid relid)
+check_children(TablesCheck *check, Oid relid)
 {
 	Oid detaching;
-	List *now = children_of(look, relid, NULL, &detaching);
-	List *seen = children_of(look, relid, look->snapshot, &detaching);
+	List *now = children_of(check, relid, NULL, &detaching);
+	List *seen = children_of(check, relid, check->snapshot, &detaching);
 	int i = 0;
 	int j = 0;
 
@@ -484,9 +484,9 @@ look_at_children(TablesLook *look, Oid relid)
 
 		CHECK_FOR_INTERRUPTS();
 		if (b < a)
-			note_new_child(look, relid, b);
+			note_new_child(check, relid, b);
 		else if (a < b && a != detaching)
-			note_age(look, TABLES_CHILDREN, relid);
+			note_age(check, TABLES_CHILDREN, relid);
 		i += a <= b;
 		j += b <= a;
 	}
@@ -495,14 +495,14 @@ look_at_children(TablesLook *look, Oid relid)
 }
 
 static void
-look_at_file(TablesLook *look, Oid relid)
+check_file(TablesCheck *check, Oid relid)
 {
 	Oid file;
 
-	if (sees_table(look->classes, relid, look->snapshot, &file)
+	if (sees_table(check->classes, relid, check->snapshot, &file)
 			? file != file_now(relid)
-			: !list_member_oid(look->added, relid))
-		note_age(look, TABLES_REWRITTEN, relid);
+			: !list_member_oid(check->added, relid))
+		note_age(check, TABLES_REWRITTEN, relid);
 }
 
 /*
@@ -512,25 +512,25 @@ look_at_file(TablesLook *look, Oid relid)
 static TablesAge
 age_of_tables(const List *tables, Oid *table)
 {
-	TablesLook look = { .classes = table_open(RelationRelationId, AccessShareLock),
-						.inherits = table_open(InheritsRelationId, AccessShareLock) };
+	TablesCheck check = { .classes = table_open(RelationRelationId, AccessShareLock),
+						  .inherits = table_open(InheritsRelationId, AccessShareLock) };
 	ListCell *cell;
 
 	PushCopiedSnapshot(GetActiveSnapshot());
-	look.snapshot = GetActiveSnapshot();
-	look.snapshot->curcid = GetCurrentCommandId(false); /* to see own changes */
+	check.snapshot = GetActiveSnapshot();
+	check.snapshot->curcid = GetCurrentCommandId(false); /* to see own changes */
 	foreach (cell, tables)
-		look_at_children(&look, lfirst_oid(cell));
+		check_children(&check, lfirst_oid(cell));
 	foreach (cell, tables)
 	{
 		CHECK_FOR_INTERRUPTS();
-		look_at_file(&look, lfirst_oid(cell));
+		check_file(&check, lfirst_oid(cell));
 	}
 	PopActiveSnapshot();
-	table_close(look.inherits, AccessShareLock);
-	table_close(look.classes, AccessShareLock);
-	*table = look.table;
-	return look.age;
+	table_close(check.inherits, AccessShareLock);
+	table_close(check.classes, AccessShareLock);
+	*table = check.table;
+	return check.age;
 }
 
 /*

@@ -52,8 +52,8 @@ extern bool TopPushSnapshot(const TopQuestion *question);
 extern void TopTakeSample(const TopQuestion *question, TopSample *sample);
 extern double TopSampleTable(const TopSample *sample);
 extern bool TopSampleWantsList(const TopQuestion *question, const TopSample *sample);
-extern double TopSampleShare(const TopQuestion *question, const TopSample *sample,
-							 const char *condition, OwnCall *call, ParamListInfo values);
+extern double TopSampleFraction(const TopQuestion *question, const TopSample *sample,
+								const char *condition, ExtensionCall *call, ParamListInfo values);
 
 /*
  * Set by src/scan.  Returns the n most frequent keys from the cached column, in the order of the

@@ -46,7 +46,7 @@ top_units(KeyedState *state, Size *bytes)
 static void
 merge_listed(qs_top *top, const SharedSlice *shared, dsa_area *area)
 {
-	qs_top view = ((const TopSlice *) shared->own)->list;
+	qs_top view = ((const TopSlice *) shared->data)->list;
 
 	if (!DsaPointerIsValid(shared->table[LIST_TABLE]))
 		return;
@@ -67,7 +67,7 @@ write_listed(const qs_top *top, SharedSlice *shared, dsa_area *area)
 	block = SegmentMemory(area, &memory)->alloc(area, Max(qs_top_list_size(top), 1));
 	SketchCheck(block ? QB_OK : QB_NO_MEMORY);
 	shared->table[LIST_TABLE] = SegmentPointer(block);
-	((TopSlice *) shared->own)->list = qs_top_write_list(top, block);
+	((TopSlice *) shared->data)->list = qs_top_write_list(top, block);
 }
 
 static void

@@ -139,7 +139,7 @@ TopRead(TopReader *reader, Datum datum)
 	TopState *expanded = TopStateIn(datum);
 	struct varlena *value;
 
-	reader->own = NULL;
+	reader->detoasted = NULL;
 	if (expanded)
 	{
 		TopMaterialize(expanded);
@@ -147,7 +147,7 @@ TopRead(TopReader *reader, Datum datum)
 		reader->sketch = &expanded->sketch;
 		return;
 	}
-	value = ValueDetoast(datum, &reader->own);
+	value = ValueDetoast(datum, &reader->detoasted);
 	TopOpen(&reader->view, &reader->sketch_view, value);
 	reader->top = &reader->view;
 	reader->sketch = &reader->sketch_view;
@@ -157,9 +157,9 @@ TopRead(TopReader *reader, Datum datum)
 void
 TopReadEnd(TopReader *reader)
 {
-	if (reader->own)
-		pfree(reader->own);
-	reader->own = NULL;
+	if (reader->detoasted)
+		pfree(reader->detoasted);
+	reader->detoasted = NULL;
 }
 
 /*
@@ -658,7 +658,7 @@ const KeyedStateType top_state_type = {
 	.methods = STATE_METHODS,
 	.size = sizeof(TopState),
 	.value = "a list of top keys",
-	.own_context = "qtop",
+	.context_name = "qtop",
 	.states_context = "qtop states",
 	.make_room = TopMakeRoom,
 	.flush = flush,

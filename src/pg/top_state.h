@@ -48,7 +48,7 @@ typedef struct TopReader
 	const qs_sketch *sketch;
 	qs_top view; /* the list, unless it is expanded */
 	qs_sketch sketch_view;
-	struct varlena *own; /* detoasted copy to free, or NULL */
+	struct varlena *detoasted; /* detoasted copy to free, or NULL */
 } TopReader;
 
 /* The value of the key in a row of the batch that is being counted. */

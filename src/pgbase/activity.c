@@ -77,16 +77,16 @@ init_activity(Activity *activity)
 static void
 init_shared(void *memory)
 {
-	ActivityShared *made = memory;
+	ActivityShared *created = memory;
 	int i;
 
-	memset(made, 0, shared_size());
+	memset(created, 0, shared_size());
 	for (i = 0; i < STAT_COUNTERS; i++)
-		pg_atomic_init_u64(&made->counter[i], 0);
-	pg_atomic_init_u64(&made->since, (uint64) GetCurrentTimestamp());
-	made->processes = MaxBackends;
+		pg_atomic_init_u64(&created->counter[i], 0);
+	pg_atomic_init_u64(&created->since, (uint64) GetCurrentTimestamp());
+	created->processes = MaxBackends;
 	for (i = 0; i < MaxBackends * ACTIVITY_DEPTH; i++)
-		init_activity(&made->activity[i]);
+		init_activity(&created->activity[i]);
 }
 
 static void
@@ -133,7 +133,7 @@ ActivityMemory(void)
 
 /* The i-th slot of this process. */
 static Activity *
-own(int i)
+my_slot(int i)
 {
 	return &shared->activity[ProcessNumber(MyProc) * ACTIVITY_DEPTH + i];
 }
@@ -156,7 +156,7 @@ end_change(Activity *activity)
 static void
 clear(int i)
 {
-	Activity *activity = own(i);
+	Activity *activity = my_slot(i);
 
 	begun[i] = InvalidSubTransactionId;
 	begin_change(activity);
@@ -166,7 +166,7 @@ clear(int i)
 
 /* The number of a free slot, else of one whose command is finished, or -1. */
 static int
-free_place(void)
+free_slot(void)
 {
 	int finished = -1;
 	int i;
@@ -175,7 +175,7 @@ free_place(void)
 	{
 		if (begun[i] == InvalidSubTransactionId)
 			return i;
-		if (pg_atomic_read_u64(&own(i)->value[ACTIVITY_PHASE]) == PHASE_FINISHED)
+		if (pg_atomic_read_u64(&my_slot(i)->value[ACTIVITY_PHASE]) == PHASE_FINISHED)
 			finished = i;
 	}
 	return finished;
@@ -223,10 +223,10 @@ ActivityBegin(ActivityCommand command, Oid relation, uint64 id)
 	int i;
 
 	if (!pgstat_track_activities || ActivityMemory() == NULL ||
-		ProcessNumber(MyProc) >= shared->processes || (i = free_place()) < 0)
+		ProcessNumber(MyProc) >= shared->processes || (i = free_slot()) < 0)
 		return handle;
 	begun[i] = GetCurrentSubTransactionId();
-	handle.at = own(i);
+	handle.at = my_slot(i);
 	describe(handle.at, command, relation, id ? id : ActivityNewId());
 	handle.serial = handle.at->serial;
 	return handle;
@@ -245,7 +245,7 @@ ActivityEnd(ActivityHandle *handle)
 	if (IsParallelWorker())
 		pg_atomic_write_u64(&activity->value[ACTIVITY_PHASE], PHASE_FINISHED);
 	else
-		clear((int) (activity - own(0)));
+		clear((int) (activity - my_slot(0)));
 }
 
 /* End the commands that a subtransaction, or one below it, began. */
@@ -313,7 +313,7 @@ StatReset(void)
 
 /* Add the counts of this process to the shared ones, at the end of a transaction.  This must not fail. */
 static void
-tell_counts(void)
+flush_counts(void)
 {
 	int i;
 
@@ -333,7 +333,7 @@ transaction_ends(XactEvent event, void *argument)
 {
 	if (!TransactionHasEnded(event))
 		return;
-	tell_counts();
+	flush_counts();
 	clear_from(TopSubTransactionId);
 }
 

@@ -33,13 +33,13 @@
  * is no such aggregate.
  */
 static bool
-read_parts(Oid aggregate, FormData_pg_aggregate *parts, bool *initial)
+read_form(Oid aggregate, FormData_pg_aggregate *form, bool *initial)
 {
 	HeapTuple tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
 
 	if (!HeapTupleIsValid(tuple))
 		return false;
-	memcpy(parts, GETSTRUCT(tuple), sizeof(*parts));
+	memcpy(form, GETSTRUCT(tuple), sizeof(*form));
 	*initial = !heap_attisnull(tuple, Anum_pg_aggregate_agginitval, NULL);
 	ReleaseSysCache(tuple);
 	return true;
@@ -79,12 +79,12 @@ FunctionOwner(Oid function)
 
 /* Read an ordinary aggregate without initial value; false if the aggregate is of another kind. */
 bool
-AggregateParts(Oid aggregate, FormData_pg_aggregate *parts)
+AggregateReadForm(Oid aggregate, FormData_pg_aggregate *form)
 {
 	bool initial;
 
-	return read_parts(aggregate, parts, &initial) && !initial && parts->aggkind == AGGKIND_NORMAL &&
-		   !parts->aggfinalextra;
+	return read_form(aggregate, form, &initial) && !initial && form->aggkind == AGGKIND_NORMAL &&
+		   !form->aggfinalextra;
 }
 
 static bool
@@ -114,10 +114,10 @@ combines(const AggregateFunctions *functions, Oid function)
 
 /* Read an aggregate whose states the family's functions combine and finish. */
 static bool
-read_own(Oid aggregate, const AggregateFunctions *functions, FormData_pg_aggregate *parts)
+read_ours(Oid aggregate, const AggregateFunctions *functions, FormData_pg_aggregate *form)
 {
-	return AggregateParts(aggregate, parts) && combines(functions, parts->aggcombinefn) &&
-		   functions->final == CFunctionOf(parts->aggfinalfn);
+	return AggregateReadForm(aggregate, form) && combines(functions, form->aggcombinefn) &&
+		   functions->final == CFunctionOf(form->aggfinalfn);
 }
 
 /*
@@ -127,11 +127,11 @@ read_own(Oid aggregate, const AggregateFunctions *functions, FormData_pg_aggrega
 bool
 AggregateIsOurs(Oid aggregate, const AggregateFunctions *functions)
 {
-	FormData_pg_aggregate parts;
+	FormData_pg_aggregate form;
 
-	return read_own(aggregate, functions, &parts) &&
-		   (form_of(functions, CFunctionOf(parts.aggtransfn)) ||
-			combines(functions, parts.aggtransfn));
+	return read_ours(aggregate, functions, &form) &&
+		   (form_of(functions, CFunctionOf(form.aggtransfn)) ||
+			combines(functions, form.aggtransfn));
 }
 
 /*
@@ -158,16 +158,16 @@ read_types(Oid transition, Oid state_type, int key, Oid *key_type)
 
 /* Note what an aggregate is made of. */
 static void
-note_parts(RecognizedAggregate *recognized, Oid aggregate, const FormData_pg_aggregate *parts)
+note_form(RecognizedAggregate *recognized, Oid aggregate, const FormData_pg_aggregate *form)
 {
 	memset(recognized, 0, sizeof(*recognized));
 	recognized->aggregate = aggregate;
-	recognized->transition = parts->aggtransfn;
-	recognized->combine = parts->aggcombinefn;
-	recognized->final = parts->aggfinalfn;
-	recognized->combines = OidIsValid(parts->aggcombinefn) &&
-						   (parts->aggtranstype != INTERNALOID ||
-							(OidIsValid(parts->aggserialfn) && OidIsValid(parts->aggdeserialfn)));
+	recognized->transition = form->aggtransfn;
+	recognized->combine = form->aggcombinefn;
+	recognized->final = form->aggfinalfn;
+	recognized->combines = OidIsValid(form->aggcombinefn) &&
+						   (form->aggtranstype != INTERNALOID ||
+							(OidIsValid(form->aggserialfn) && OidIsValid(form->aggdeserialfn)));
 }
 
 /* True if the aggregate is made of the family's functions for keys, and of nothing else. */
@@ -175,17 +175,17 @@ bool
 RecognizeAggregate(Oid aggregate, const AggregateFunctions *functions,
 				   RecognizedAggregate *recognized)
 {
-	FormData_pg_aggregate parts;
+	FormData_pg_aggregate form;
 	const ArgumentLayout *layout;
 
-	if (!read_own(aggregate, functions, &parts))
+	if (!read_ours(aggregate, functions, &form))
 		return false;
-	layout = form_of(functions, CFunctionOf(parts.aggtransfn));
+	layout = form_of(functions, CFunctionOf(form.aggtransfn));
 	if (layout == NULL)
 		return false;
-	note_parts(recognized, aggregate, &parts);
+	note_form(recognized, aggregate, &form);
 	recognized->layout = *layout;
-	return read_types(parts.aggtransfn, parts.aggtranstype, functions->key, &recognized->key_type);
+	return read_types(form.aggtransfn, form.aggtranstype, functions->key, &recognized->key_type);
 }
 
 /*
@@ -195,13 +195,13 @@ RecognizeAggregate(Oid aggregate, const AggregateFunctions *functions,
 bool
 RecognizeBuiltin(Oid aggregate, RecognizedAggregate *recognized)
 {
-	FormData_pg_aggregate parts;
+	FormData_pg_aggregate form;
 	bool initial;
 
-	if (aggregate >= FirstGenbkiObjectId || !read_parts(aggregate, &parts, &initial) ||
-		parts.aggkind != AGGKIND_NORMAL)
+	if (aggregate >= FirstGenbkiObjectId || !read_form(aggregate, &form, &initial) ||
+		form.aggkind != AGGKIND_NORMAL)
 		return false;
-	note_parts(recognized, aggregate, &parts);
+	note_form(recognized, aggregate, &form);
 	return true;
 }
 
@@ -212,12 +212,12 @@ RecognizeBuiltin(Oid aggregate, RecognizedAggregate *recognized)
 bool
 AggregateIsStill(const RecognizedAggregate *recognized)
 {
-	FormData_pg_aggregate parts;
+	FormData_pg_aggregate form;
 	bool initial;
 
-	return read_parts(recognized->aggregate, &parts, &initial) &&
-		   parts.aggtransfn == recognized->transition &&
-		   parts.aggcombinefn == recognized->combine && parts.aggfinalfn == recognized->final;
+	return read_form(recognized->aggregate, &form, &initial) &&
+		   form.aggtransfn == recognized->transition && form.aggcombinefn == recognized->combine &&
+		   form.aggfinalfn == recognized->final;
 }
 
 /*
@@ -239,12 +239,12 @@ static bool
 combines_states(const AggState *node, const AggregateFunctions *functions)
 {
 	const AggStatePerTransData *state = node->curpertrans;
-	FormData_pg_aggregate parts;
+	FormData_pg_aggregate form;
 	bool initial;
 
 	return state && !state->aggshared && AggregateLasts(FunctionOwner(state->aggref->aggfnoid)) &&
-		   read_parts(state->aggref->aggfnoid, &parts, &initial) &&
-		   combines(functions, parts.aggcombinefn);
+		   read_form(state->aggref->aggfnoid, &form, &initial) &&
+		   combines(functions, form.aggcombinefn);
 }
 
 /*
@@ -299,7 +299,7 @@ AggregateStates(FunctionCallInfo fcinfo, const KeyedStateType *type)
 {
 	MemoryContext context = AggregateContext(fcinfo);
 
-	return AggregateIsAlone(fcinfo) ? StateOwnContext(type, context) : StateContext(type, context);
+	return AggregateIsAlone(fcinfo) ? StateNewContext(type, context) : StateContext(type, context);
 }
 
 bool

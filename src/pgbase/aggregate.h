@@ -53,7 +53,7 @@ typedef struct RecognizedAggregate
 
 extern PGFunction CFunctionOf(Oid function);
 extern Oid FunctionOwner(Oid function);
-extern bool AggregateParts(Oid aggregate, FormData_pg_aggregate *parts);
+extern bool AggregateReadForm(Oid aggregate, FormData_pg_aggregate *form);
 extern bool AggregateIsOurs(Oid aggregate, const AggregateFunctions *functions);
 extern bool RecognizeAggregate(Oid aggregate, const AggregateFunctions *functions,
 							   RecognizedAggregate *recognized);

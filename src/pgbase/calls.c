@@ -34,7 +34,7 @@
 
 /* The function or aggregate with this signature, or InvalidOid. */
 Oid
-OwnFunction(Oid schema, const char *name, int count, const Oid *types)
+ExtensionFunction(Oid schema, const char *name, int count, const Oid *types)
 {
 	return GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum(name),
 						   PointerGetDatum(buildoidvector(types, count)), ObjectIdGetDatum(schema));
@@ -42,14 +42,14 @@ OwnFunction(Oid schema, const char *name, int count, const Oid *types)
 
 /* The type with this name, or InvalidOid. */
 Oid
-OwnType(Oid schema, const char *name)
+ExtensionType(Oid schema, const char *name)
 {
 	return GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum(name),
 						   ObjectIdGetDatum(schema));
 }
 
 void
-OwnIsMissing(const char *name)
+ExtensionMisses(const char *name)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_UNDEFINED_FUNCTION),
@@ -85,7 +85,7 @@ weight_of(ParseState *pstate, const char *name)
 
 /* The arguments as the parser would make them.  Columns become Vars. */
 static List *
-arguments_of(ParseState *pstate, const OwnCall *call)
+arguments_of(ParseState *pstate, const ExtensionCall *call)
 {
 	List *arguments = NIL;
 	ListCell *cell;
@@ -114,7 +114,7 @@ not_negative(ParseState *pstate, const char *weight)
 }
 
 static Node *
-aggregate_call(ParseState *pstate, const OwnCall *call, List *arguments)
+aggregate_call(ParseState *pstate, const ExtensionCall *call, List *arguments)
 {
 	Aggref *aggregate = makeNode(Aggref);
 
@@ -136,7 +136,7 @@ aggregate_call(ParseState *pstate, const OwnCall *call, List *arguments)
 static Node *
 make_call(ParseState *pstate, ParamRef *parameter)
 {
-	const OwnCall *call = pstate->p_ref_hook_state;
+	const ExtensionCall *call = pstate->p_ref_hook_state;
 	List *arguments = arguments_of(pstate, call);
 
 	if (get_func_prokind(call->function) == PROKIND_AGGREGATE)
@@ -158,7 +158,7 @@ set_hook(ParseState *pstate, void *call)
  * values, which may be large, are not copied into it.
  */
 void
-RunQuery(const char *query, OwnCall *call, ParamListInfo values)
+RunQuery(const char *query, ExtensionCall *call, ParamListInfo values)
 {
 	SPIPlanPtr plan =
 		SPI_prepare_params(query, set_hook, call, CURSOR_OPT_PARALLEL_OK | CURSOR_OPT_GENERIC_PLAN);

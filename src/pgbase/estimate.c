@@ -684,6 +684,6 @@ StateCombineSupport(FunctionCallInfo fcinfo)
 			bytes = Max(bytes, info->aggtransspace);
 	}
 	request->startup = 0;
-	request->per_tuple = (PASSED_SHARE + bytes / BLCKSZ * PASSED_BLOCK_SHARE) * cpu_tuple_cost;
+	request->per_tuple = (PASSED_COST + bytes / BLCKSZ * PASSED_BLOCK_COST) * cpu_tuple_cost;
 	PG_RETURN_POINTER(request);
 }

@@ -26,8 +26,8 @@ extern double EstimateOrder(PlannerInfo *root, List *exprs);
  * read.  Measured as processor time of groups of 30 to 100,000 keys and sketches of 16 kB to 1 MB:
  * Intel Xeon, 2 cores with other work on them, PostgreSQL 15.20, 2026-11-24.
  */
-#define PASSED_SHARE       100
-#define PASSED_BLOCK_SHARE 300
+#define PASSED_COST       100
+#define PASSED_BLOCK_COST 300
 
 /*
  * Bytes of the state of a group with this many distinct keys and rows; 0: the declared size.

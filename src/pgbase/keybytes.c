@@ -62,15 +62,15 @@ KeyBytesPutLong(KeyBytes *bytes, const char *data, Size length)
 {
 	while (length > 0)
 	{
-		Size part;
+		Size piece;
 
 		if (bytes->used == KEY_BLOCK)
 			fold_block(bytes);
-		part = Min(length, (Size) (KEY_BLOCK - bytes->used));
-		memcpy(bytes->block + bytes->used, data, part);
-		bytes->used += (int) part;
-		data += part;
-		length -= part;
+		piece = Min(length, (Size) (KEY_BLOCK - bytes->used));
+		memcpy(bytes->block + bytes->used, data, piece);
+		bytes->used += (int) piece;
+		data += piece;
+		length -= piece;
 	}
 }
 
@@ -133,32 +133,32 @@ typedef struct KeyString
 {
 	const char *data;
 	Size length;
-	void *own;      /* memory to be freed, or NULL */
-	bool not_ascii; /* the text is not ASCII, in a database of another encoding than UTF-8 */
+	void *allocated; /* memory to be freed, or NULL */
+	bool not_ascii;  /* the text is not ASCII, in a database of another encoding than UTF-8 */
 } KeyString;
 
 static inline void
 free_string(KeyString *string)
 {
-	if (string->own)
-		pfree(string->own);
-	string->own = NULL;
+	if (string->allocated)
+		pfree(string->allocated);
+	string->allocated = NULL;
 }
 
 /* The database's text in UTF-8.  If the database's encoding is unknown, the text stays as it is. */
 static KeyString
 in_utf8(KeyString string)
 {
-	char *made;
+	char *converted;
 
 	if (Utf8IsNative() || Utf8IsAscii(string.data, string.length))
 		return string;
 	string.not_ascii = true;
 	if (!Utf8IsKnown())
 		return string;
-	made = (char *) Utf8Of(string.data, &string.length);
+	converted = (char *) Utf8Of(string.data, &string.length);
 	free_string(&string);
-	string.data = string.own = made;
+	string.data = string.allocated = converted;
 	return string;
 }
 
@@ -191,7 +191,7 @@ label_string(Oid value)
 						errmsg("invalid internal value for enum: %u", value)));
 	label = pstrdup(NameStr(((Form_pg_enum) GETSTRUCT(tuple))->enumlabel));
 	ReleaseSysCache(tuple);
-	return (KeyString){ label, strlen(label), .own = label };
+	return (KeyString){ label, strlen(label), .allocated = label };
 }
 
 static KeyString
@@ -255,21 +255,21 @@ static void
 call_hash(const KeyType *key, Datum value, int hashes, uint64 *hash)
 {
 	KeyString string;
-	text *own = NULL;
+	text *allocated = NULL;
 	int seed;
 
 	if (key->kind == KEY_PADDED_HASHED)
 	{
 		string = padded_string(value);
-		own = cstring_to_text_with_len(string.data, (int) string.length);
+		allocated = cstring_to_text_with_len(string.data, (int) string.length);
 		free_string(&string);
-		value = PointerGetDatum(own);
+		value = PointerGetDatum(allocated);
 	}
 	for (seed = 0; seed < hashes; seed++)
 		hash[seed] = DatumGetUInt64(FunctionCall2Coll(key->hash, key->input_collation, value,
 													  UInt64GetDatum((uint64) seed)));
-	if (own)
-		pfree(own);
+	if (allocated)
+		pfree(allocated);
 }
 
 /*
@@ -306,16 +306,16 @@ put_hashes(KeyBytes *bytes, const KeyType *key, Datum value)
 static void
 put_aclitem(KeyBytes *bytes, const AclItem *item)
 {
-	uint32 parts[] = { item->ai_grantee, item->ai_grantor, (uint32) ACLITEM_GET_PRIVS(*item),
+	uint32 field[] = { item->ai_grantee, item->ai_grantor, (uint32) ACLITEM_GET_PRIVS(*item),
 					   (uint32) ACLITEM_GET_GOPTIONS(*item) };
 
-	KeyBytesPut(bytes, parts, sizeof(parts));
+	KeyBytesPut(bytes, field, sizeof(field));
 }
 
 /* ---- jsonb ---- */
 
-/* The next part of a jsonb. */
-typedef enum JsonbPart
+/* The tag of the next token of a jsonb. */
+typedef enum JsonbTag
 {
 	JSON_NULL,
 	JSON_FALSE,
@@ -326,7 +326,7 @@ typedef enum JsonbPart
 	JSON_ARRAY,
 	JSON_OBJECT,
 	JSON_END
-} JsonbPart;
+} JsonbTag;
 
 static void
 put_json_scalar(KeyBytes *bytes, const JsonbValue *value)
@@ -354,7 +354,7 @@ put_json_scalar(KeyBytes *bytes, const JsonbValue *value)
 }
 
 static void
-put_json_part(KeyBytes *bytes, JsonbIteratorToken token, const JsonbValue *value)
+put_json_token(KeyBytes *bytes, JsonbIteratorToken token, const JsonbValue *value)
 {
 	switch (token)
 	{
@@ -374,24 +374,25 @@ put_json_part(KeyBytes *bytes, JsonbIteratorToken token, const JsonbValue *value
 }
 
 static bool
-has_string(JsonbIteratorToken token, const JsonbValue *part)
+has_string(JsonbIteratorToken token, const JsonbValue *value)
 {
-	return (token == WJB_KEY || token == WJB_VALUE || token == WJB_ELEM) && part->type == jbvString;
+	return (token == WJB_KEY || token == WJB_VALUE || token == WJB_ELEM) &&
+		   value->type == jbvString;
 }
 
 static int64
-json_parts(Jsonb *json)
+count_json_tokens(Jsonb *json)
 {
 	JsonbIterator *iterator = JsonbIteratorInit(&json->root);
-	JsonbValue part;
-	int64 parts = 0;
+	JsonbValue value;
+	int64 tokens = 0;
 
-	while (JsonbIteratorNext(&iterator, &part, false) != WJB_DONE)
+	while (JsonbIteratorNext(&iterator, &value, false) != WJB_DONE)
 	{
 		CHECK_FOR_INTERRUPTS();
-		parts++;
+		tokens++;
 	}
-	return parts;
+	return tokens;
 }
 
 static bool
@@ -399,14 +400,14 @@ json_is_ascii(Jsonb *json)
 {
 	JsonbIterator *iterator = JsonbIteratorInit(&json->root);
 	JsonbIteratorToken token;
-	JsonbValue part;
+	JsonbValue value;
 	bool ascii = true;
 
-	while ((token = JsonbIteratorNext(&iterator, &part, false)) != WJB_DONE)
+	while ((token = JsonbIteratorNext(&iterator, &value, false)) != WJB_DONE)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (has_string(token, &part))
-			ascii &= Utf8IsAscii(part.val.string.val, (Size) part.val.string.len);
+		if (has_string(token, &value))
+			ascii &= Utf8IsAscii(value.val.string.val, (Size) value.val.string.len);
 	}
 	return ascii;
 }
@@ -420,12 +421,12 @@ typedef struct JsonbInState
 } JsonbInState;
 
 static void
-push_part(JsonbInState *state, JsonbIteratorToken token, JsonbValue *part)
+push_json_value(JsonbInState *state, JsonbIteratorToken token, JsonbValue *value)
 {
-	state->result = pushJsonbValue(&state->parse, token, part);
+	state->result = pushJsonbValue(&state->parse, token, value);
 }
 #else
-#define push_part pushJsonbValue
+#define push_json_value pushJsonbValue
 #endif
 
 /* A copy in UTF-8.  There the keys of an object may have another order. */
@@ -433,43 +434,43 @@ static Jsonb *
 json_in_utf8(Jsonb *json)
 {
 	JsonbIterator *iterator = JsonbIteratorInit(&json->root);
-	JsonbInState made = { 0 };
+	JsonbInState converted = { 0 };
 	JsonbIteratorToken token;
-	JsonbValue part;
+	JsonbValue value;
 
-	while ((token = JsonbIteratorNext(&iterator, &part, false)) != WJB_DONE)
+	while ((token = JsonbIteratorNext(&iterator, &value, false)) != WJB_DONE)
 	{
 		bool is_value =
-			token < WJB_BEGIN_ARRAY || (token == WJB_BEGIN_ARRAY && part.val.array.rawScalar);
+			token < WJB_BEGIN_ARRAY || (token == WJB_BEGIN_ARRAY && value.val.array.rawScalar);
 
 		CHECK_FOR_INTERRUPTS();
-		if (has_string(token, &part))
+		if (has_string(token, &value))
 		{
-			Size length = (Size) part.val.string.len;
+			Size length = (Size) value.val.string.len;
 
-			part.val.string.val = (char *) Utf8Of(part.val.string.val, &length);
-			part.val.string.len = (int) length;
+			value.val.string.val = (char *) Utf8Of(value.val.string.val, &length);
+			value.val.string.len = (int) length;
 		}
-		push_part(&made, token, is_value ? &part : NULL);
+		push_json_value(&converted, token, is_value ? &value : NULL);
 	}
-	return JsonbValueToJsonb(made.result);
+	return JsonbValueToJsonb(converted.result);
 }
 
-/* Put the parts of a jsonb.  Returns how many parts it has. */
+/* Put the tokens of a jsonb.  Returns how many tokens it has. */
 static int64
 put_json(KeyBytes *bytes, Jsonb *json)
 {
 	JsonbIterator *iterator = JsonbIteratorInit(&json->root);
 	JsonbIteratorToken token;
-	JsonbValue part;
-	int64 parts;
+	JsonbValue value;
+	int64 tokens;
 
-	for (parts = 0; (token = JsonbIteratorNext(&iterator, &part, false)) != WJB_DONE; parts++)
+	for (tokens = 0; (token = JsonbIteratorNext(&iterator, &value, false)) != WJB_DONE; tokens++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		put_json_part(bytes, token, &part);
+		put_json_token(bytes, token, &value);
 	}
-	return parts;
+	return tokens;
 }
 
 /*
@@ -482,10 +483,10 @@ put_json_converted(KeyBytes *bytes, Jsonb *json)
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "jsonb in UTF-8", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	int64 parts;
+	int64 tokens;
 
-	parts = put_json(bytes, json_in_utf8(json));
-	if (parts != json_parts(json))
+	tokens = put_json(bytes, json_in_utf8(json));
+	if (tokens != count_json_tokens(json))
 		put_json(bytes, json);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
@@ -719,7 +720,7 @@ is_short(const KeyType *key, Datum value, int64 *number)
 
 /* Put a key of a kind that is no string and has no hash function of its own, alone or within another key. */
 static void
-put_parts(KeyBytes *bytes, const KeyType *key, Datum value, bool within)
+put_structured(KeyBytes *bytes, const KeyType *key, Datum value, bool within)
 {
 	switch (key->kind)
 	{
@@ -773,7 +774,7 @@ KeyBytesPutKey(KeyBytes *bytes, const KeyType *key, Datum value)
 	else if (is_hashed(key->kind))
 		put_hashes(bytes, key, value);
 	else
-		put_parts(bytes, key, value, true);
+		put_structured(bytes, key, value, true);
 }
 
 /*
@@ -802,7 +803,7 @@ hash_key(const KeyType *key, Datum value, int hashes, uint64 *hash)
 		return string.not_ascii;
 	}
 	KeyBytesBegin(&bytes);
-	put_parts(&bytes, key, value, false);
+	put_structured(&bytes, key, value, false);
 	for (seed = 0; seed < hashes; seed++)
 		hash[seed] = KeyBytesHash(&bytes, (uint64) seed);
 	return bytes.not_ascii;

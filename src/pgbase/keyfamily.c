@@ -43,9 +43,9 @@
  * How fingerprints of a built-in family are made.  0: integers are their own fingerprint,
  * and strings are hashed; this never changed.
  */
-#define MADE_OF_ALL  UINT32_C(0x10000) /* of all that = compares: pgbase/keytype.h */
-#define MADE_BY_TYPE UINT32_C(0x20000) /* by the hash function of an extension's type */
-#define MADE         UINT32_C(0xF0000)
+#define METHOD_OF_ALL  UINT32_C(0x10000) /* of all that = compares: pgbase/keytype.h */
+#define METHOD_BY_TYPE UINT32_C(0x20000) /* by the hash function of an extension's type */
+#define METHOD_BITS    UINT32_C(0xF0000)
 
 /* The number that stands for the name of a family or collation. */
 static uint32
@@ -93,8 +93,8 @@ making_of(Oid base_type)
 				return 0;
 			if (base_type < FirstNormalObjectId || get_typtype(base_type) != TYPTYPE_BASE ||
 				OidIsValid(get_element_type(base_type)))
-				return MADE_OF_ALL;
-			return MADE_BY_TYPE;
+				return METHOD_OF_ALL;
+			return METHOD_BY_TYPE;
 	}
 }
 
@@ -171,7 +171,7 @@ KeyFamilyName(uint32 family)
 
 	if (family == 0)
 		return NULL;
-	name = family & NAMED_FAMILY ? find_named_family(family) : opfamily_name(family & ~MADE);
+	name = family & NAMED_FAMILY ? find_named_family(family) : opfamily_name(family & ~METHOD_BITS);
 	if (name == NULL)
 		return psprintf("unrecognized family %u", family);
 	return is_other_family(family) ? psprintf("%s (other fingerprints)", name) : name;

@@ -427,7 +427,7 @@ char *
 KeyKeptText(const char *text, Size length, const qb_keys *held, const KeyHolder *holder)
 {
 	bool bytes = held->text == QB_TEXT_BYTES;
-	char *own;
+	char *copied;
 
 	if (!Utf8IsAscii(text, length))
 	{
@@ -442,9 +442,9 @@ KeyKeptText(const char *text, Size length, const qb_keys *held, const KeyHolder 
 		if (!bytes)
 			text = Utf8ToDatabase(text, &length);
 	}
-	own = pnstrdup(text, length);
-	(void) pg_verifymbstr(own, (int) strlen(own), false);
-	return own;
+	copied = pnstrdup(text, length);
+	(void) pg_verifymbstr(copied, (int) strlen(copied), false);
+	return copied;
 }
 
 void
@@ -489,9 +489,9 @@ KeyParseNumber(KeyParser *parser, int64 number)
 #define FIRST_ROOM  16
 #define ROOM_GROWTH 4
 
-/* KeyBufferIsVaried() has PLACES slots, and looks at no more keys than a quarter of that. */
-#define PLACES      8192
-#define VARIED_KEYS (PLACES / 4)
+/* KeyBufferIsVaried() has VARIED_SLOTS slots, and looks at no more keys than a quarter of that. */
+#define VARIED_SLOTS 8192
+#define VARIED_KEYS  (VARIED_SLOTS / 4)
 
 /* Make the buffer full at "most" keys, or at fewer if it has less memory. */
 void
@@ -546,15 +546,15 @@ KeyBufferExtend(KeyBuffer *buffer, int most)
 bool
 KeyBufferIsVaried(const KeyBuffer *buffer, int first)
 {
-	uint64 seen[PLACES / 64] = { 0 };
+	uint64 seen[VARIED_SLOTS / 64] = { 0 };
 	int count = Min(Min(buffer->count, first), VARIED_KEYS);
 	int i;
 
 	for (i = 0; i < count; i++)
 	{
-		uint64 place = qb_slot_of(qb_slot_hash(buffer->fingerprint[i]), PLACES);
+		uint64 slot = qb_slot_of(qb_slot_hash(buffer->fingerprint[i]), VARIED_SLOTS);
 
-		seen[place / 64] |= UINT64CONST(1) << place % 64;
+		seen[slot / 64] |= UINT64CONST(1) << slot % 64;
 	}
 	return pg_popcount((const char *) seen, sizeof(seen)) >= (uint64) count / 2;
 }
@@ -745,9 +745,9 @@ KeyArgumentOf(KeyArgument *key, FunctionCallInfo fcinfo, int argument)
 void
 KeyTypeOfArgument(KeyType *key, FunctionCallInfo fcinfo, int argument)
 {
-	KeyArgument own;
+	KeyArgument resolved;
 
-	KeyArgumentOf(&own, fcinfo, argument);
-	KeyTypeInit(key, own.type, own.collation);
+	KeyArgumentOf(&resolved, fcinfo, argument);
+	KeyTypeInit(key, resolved.type, resolved.collation);
 	KeyTypeLearn(key, PG_GETARG_DATUM(argument));
 }

@@ -141,13 +141,13 @@ SegmentsFit(Size bytes)
 
 /*
  * Memory for a value of this size, for which there must be room.  The caller writes the value.  A
- * process that knows "place" can read the value until it is freed.
+ * process that knows "pointer" can read the value until it is freed.
  */
 void *
-SegmentPut(dsa_area *area, Size size, dsa_pointer *place)
+SegmentPut(dsa_area *area, Size size, dsa_pointer *pointer)
 {
-	*place = dsa_allocate_extended(area, size, DSA_ALLOC_HUGE);
-	return dsa_get_address(area, *place);
+	*pointer = dsa_allocate_extended(area, size, DSA_ALLOC_HUGE);
+	return dsa_get_address(area, *pointer);
 }
 
 /* ---- tables in shared memory ---- */
@@ -220,7 +220,7 @@ SharedValueInit(SharedValue *shared)
 static SharedSlice *
 slice_at(const SharedValue *shared, uint32 number, dsa_area *area)
 {
-	char *slices = dsa_get_address(area, shared->place);
+	char *slices = dsa_get_address(area, shared->slice_data);
 
 	return (SharedSlice *) (slices + number * shared->slice_size);
 }
@@ -248,12 +248,12 @@ SharedValueReset(SharedValue *shared, dsa_area *area)
 {
 	uint32 i;
 
-	if (!DsaPointerIsValid(shared->place))
+	if (!DsaPointerIsValid(shared->slice_data))
 		return;
 	for (i = 0; i < shared->slices; i++)
 		free_tables(slice_at(shared, i, area), area);
-	dsa_free(area, shared->place);
-	shared->place = InvalidDsaPointer;
+	dsa_free(area, shared->slice_data);
+	shared->slice_data = InvalidDsaPointer;
 	shared->count = 0;
 }
 
@@ -272,22 +272,22 @@ slices_of(uint64 units, Size bytes)
 static bool
 begin_add(SharedValue *shared, const KeyedState *state, uint64 units, Size bytes, dsa_area *area)
 {
-	bool made;
+	bool allocated;
 	bool room;
 	uint32 i;
 
 	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
-	made = DsaPointerIsValid(shared->place);
+	allocated = DsaPointerIsValid(shared->slice_data);
 	room = bytes <= shared->had || SegmentHasRoom(bytes);
 	if (room)
 		shared->had = Max(shared->had, bytes);
-	if (room && !made)
+	if (room && !allocated)
 	{
 		shared->units = units;
 		shared->slices = slices_of(units, bytes);
 		shared->slice_size =
-			MAXALIGN(offsetof(SharedSlice, own) + StateTypeOf(state)->slices->size);
-		shared->place = dsa_allocate0(area, shared->slices * shared->slice_size);
+			MAXALIGN(offsetof(SharedSlice, data) + StateTypeOf(state)->slices->size);
+		shared->slice_data = dsa_allocate0(area, shared->slices * shared->slice_size);
 		for (i = 0; i < shared->slices; i++)
 			init_lock(&slice_at(shared, i, area)->lock);
 	}
@@ -342,7 +342,7 @@ take_over(SharedValue *shared)
 
 	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
 	taken = *shared;
-	shared->place = InvalidDsaPointer;
+	shared->slice_data = InvalidDsaPointer;
 	shared->count = 0;
 	LWLockRelease(&shared->lock);
 	return taken;
@@ -355,7 +355,7 @@ SharedValueTake(SharedValue *shared, KeyedState *state, dsa_area *area)
 	SharedValue taken = take_over(shared);
 	uint32 i;
 
-	if (!DsaPointerIsValid(taken.place))
+	if (!DsaPointerIsValid(taken.slice_data))
 		return;
 	StateTypeOf(state)->flush(state);
 	StateBeginCounting(state);
@@ -368,7 +368,7 @@ SharedValueTake(SharedValue *shared, KeyedState *state, dsa_area *area)
 		free_tables(slice, area);
 		CHECK_FOR_INTERRUPTS();
 	}
-	dsa_free(area, taken.place);
+	dsa_free(area, taken.slice_data);
 	state->count += taken.count;
 	StateEndCounting(state);
 }

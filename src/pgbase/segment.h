@@ -16,7 +16,7 @@
 
 extern bool SegmentHasRoom(Size bytes);
 extern bool SegmentsFit(Size bytes);
-extern void *SegmentPut(dsa_area *area, Size size, dsa_pointer *place);
+extern void *SegmentPut(dsa_area *area, Size size, dsa_pointer *pointer);
 
 /*
  * Fill and return "memory" so that it allocates from shared memory.  A process has an address of a
@@ -37,8 +37,8 @@ extern void *SegmentAddress(dsa_area *area, dsa_pointer pointer);
 typedef struct SharedSlice
 {
 	LWLock lock;
-	dsa_pointer table[3];              /* made by SegmentMemory(); invalid: no table */
-	uint64 own[FLEXIBLE_ARRAY_MEMBER]; /* the family's data, zeroed before their first use */
+	dsa_pointer table[3];               /* made by SegmentMemory(); invalid: no table */
+	uint64 data[FLEXIBLE_ARRAY_MEMBER]; /* the family's data, zeroed before their first use */
 } SharedSlice;
 
 /* How values of a family are cut into slices.  These functions raise errors themselves. */
@@ -70,7 +70,7 @@ typedef struct SharedValue
 	uint64 units;
 	uint32 slices;
 	Size slice_size;
-	dsa_pointer place; /* place of the slices; invalid: no value was added */
+	dsa_pointer slice_data; /* address of the slices; invalid: no value was added */
 } SharedValue;
 
 /* SharedValueInit() is called before the first run, SharedValueReset() once all processes are gone. */

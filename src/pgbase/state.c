@@ -47,13 +47,13 @@ MemoryContext
 StateContext(const KeyedStateType *type, MemoryContext aggregate)
 {
 	return aggregate ? child_of(aggregate, type->states_context)
-					 : StateOwnContext(type, CurrentMemoryContext);
+					 : StateNewContext(type, CurrentMemoryContext);
 }
 
 MemoryContext
-StateOwnContext(const KeyedStateType *type, MemoryContext parent)
+StateNewContext(const KeyedStateType *type, MemoryContext parent)
 {
-	return AllocSetContextCreateInternal(parent, type->own_context, ALLOCSET_SMALL_SIZES);
+	return AllocSetContextCreateInternal(parent, type->context_name, ALLOCSET_SMALL_SIZES);
 }
 
 void *
@@ -112,11 +112,11 @@ StatePassBytes(KeyedState *state)
 }
 
 void
-StatePass(KeyedState *state, void *place, Size bytes)
+StatePass(KeyedState *state, void *result, Size bytes)
 {
-	void *own = StateWriteRemovals(state, place, &bytes);
+	void *after_removals = StateWriteRemovals(state, result, &bytes);
 
-	StateTypeOf(state)->pass(state, own, bytes);
+	StateTypeOf(state)->pass(state, after_removals, bytes);
 }
 
 /* ---- partial states with removals ---- */
@@ -149,22 +149,22 @@ StateSizeWithRemovals(KeyedState *state, Size bytes)
 }
 
 void *
-StateWriteRemovals(KeyedState *state, void *place, Size *bytes)
+StateWriteRemovals(KeyedState *state, void *result, Size *bytes)
 {
 	RemovalsHeader header = { .magic = with_removals };
 	Size removals;
 	Size offset;
 
 	if (state->removed == NULL)
-		return place;
+		return result;
 	removals = EOH_get_flat_size(&state->removed->header);
 	offset = offset_of_state(removals);
-	memset(place, 0, offset);
-	memcpy(place, &header, sizeof(header));
-	SET_VARSIZE(place, *bytes);
-	EOH_flatten_into(&state->removed->header, (char *) place + sizeof(header), removals);
+	memset(result, 0, offset);
+	memcpy(result, &header, sizeof(header));
+	SET_VARSIZE(result, *bytes);
+	EOH_flatten_into(&state->removed->header, (char *) result + sizeof(header), removals);
 	*bytes -= offset;
-	return (char *) place + offset;
+	return (char *) result + offset;
 }
 
 /* True if a flat datum, which need not be a state, begins with that header. */
@@ -213,7 +213,7 @@ StateTakeApart(StateApart *apart, Datum datum)
 	apart->state = datum;
 	if (VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum)) || !has_removals(datum))
 		return;
-	all = ValueDetoast(datum, &apart->own);
+	all = ValueDetoast(datum, &apart->detoasted);
 	removals = value_at(all, sizeof(RemovalsHeader));
 	apart->removals = PointerGetDatum(removals);
 	apart->state = PointerGetDatum(value_at(all, offset_of_state(VARSIZE(removals))));
@@ -226,8 +226,8 @@ StateTakeBack(const StateApart *apart, KeyedState *into)
 		apart->from->removed = (KeyedState *) DatumGetEOHP(apart->removals);
 	if (apart->removals != 0 && apart->from != into)
 		StateTypeOf(into)->take_back(into, apart->removals);
-	if (apart->own)
-		pfree(apart->own);
+	if (apart->detoasted)
+		pfree(apart->detoasted);
 }
 
 /*
@@ -271,7 +271,7 @@ bool
 StateTakesToken(const KeyedState *state)
 {
 	return state->token && !IsParallelWorker() &&
-		   state->header.eoh_context->name == StateTypeOf(state)->own_context;
+		   state->header.eoh_context->name == StateTypeOf(state)->context_name;
 }
 
 Size
@@ -365,12 +365,12 @@ StateFlatBytes(KeyedState *state)
 }
 
 static void
-write_flat(KeyedState *state, void *place, Size bytes)
+write_flat(KeyedState *state, void *result, Size bytes)
 {
 	if (StateTakesToken(state))
-		StateTokenWrite(state, place);
+		StateTokenWrite(state, result);
 	else
-		StatePass(state, place, bytes);
+		StatePass(state, result, bytes);
 }
 
 /* Enter the memory context in which flat_bytes and write_flat run (STATE_METHODS). */

@@ -65,9 +65,9 @@ typedef struct KeyedStateType
 	/* STATE_METHODS.  The address of this first member identifies the type of an object. */
 	ExpandedObjectMethods methods;
 
-	Size size;               /* bytes of a state */
-	const char *value;       /* a noun for errors: "a sketch" */
-	const char *own_context; /* name of the memory context of a single object */
+	Size size;                /* bytes of a state */
+	const char *value;        /* a noun for errors: "a sketch" */
+	const char *context_name; /* name of the memory context of a single object */
 	const char
 		*states_context; /* name of the memory context that holds the states of an aggregate */
 
@@ -90,13 +90,13 @@ typedef struct KeyedStateType
 	 * The flat encoding for this process may be a token instead.
 	 */
 	Size (*pass_bytes)(KeyedState *state);
-	void (*pass)(KeyedState *state, void *place, Size bytes);
+	void (*pass)(KeyedState *state, void *result, Size bytes);
 
 	const StateSlices *slices; /* NULL: one process merges values of all processes */
 
 	/* The flat encoding: its size, then its bytes.  NULL: it is a token, or the form that is passed. */
 	Size (*flat_bytes)(KeyedState *state);
-	void (*write_flat)(KeyedState *state, void *place, Size bytes);
+	void (*write_flat)(KeyedState *state, void *result, Size bytes);
 } KeyedStateType;
 
 /*
@@ -117,12 +117,12 @@ extern void *StateCreate(const KeyedStateType *type, MemoryContext context);
 
 /*
  * The context of all states of "aggregate", which is its child.  If "aggregate" is NULL, a
- * StateOwnContext() for this row.
+ * StateNewContext() for this row.
  */
 extern MemoryContext StateContext(const KeyedStateType *type, MemoryContext aggregate);
 
 /* A context for a single object. */
-extern MemoryContext StateOwnContext(const KeyedStateType *type, MemoryContext parent);
+extern MemoryContext StateNewContext(const KeyedStateType *type, MemoryContext parent);
 
 /* The state that a datum points to; NULL: it is flat.  States of other types are an error. */
 extern void *StateExpandedIn(Datum datum, const KeyedStateType *type);
@@ -168,7 +168,7 @@ StateTakeText(const KeyedState *state, qb_keys *held, const KeyHolder *holder)
 
 /* Pass a state to another process: the size, then the bytes. */
 extern Size StatePassBytes(KeyedState *state);
-extern void StatePass(KeyedState *state, void *place, Size bytes);
+extern void StatePass(KeyedState *state, void *result, Size bytes);
 
 /*
  * ---- partial states with removals ----
@@ -183,18 +183,18 @@ extern void StatePass(KeyedState *state, void *place, Size bytes);
 extern Size StateSizeWithRemovals(KeyedState *state, Size bytes);
 
 /*
- * Write the removals, if there are any.  Returns the place for the state, and in *bytes the bytes
+ * Write the removals, if there are any.  Returns where to write the state, and in *bytes the bytes
  * that are left for it.
  */
-extern void *StateWriteRemovals(KeyedState *state, void *place, Size *bytes);
+extern void *StateWriteRemovals(KeyedState *state, void *result, Size *bytes);
 
 /* A partial state that is to be merged, separated from its removals. */
 typedef struct StateApart
 {
 	Datum state;
-	Datum removals;      /* a sketch, or 0 */
-	KeyedState *from;    /* the object that had the removals, or NULL */
-	struct varlena *own; /* detoasted copy to free, or NULL */
+	Datum removals;            /* a sketch, or 0 */
+	KeyedState *from;          /* the object that had the removals, or NULL */
+	struct varlena *detoasted; /* detoasted copy to free, or NULL */
 } StateApart;
 
 /*

@@ -50,9 +50,9 @@ hash_id(const struct varatt_external *id)
 /* Slots of an empty table. */
 #define SLOTS 16
 
-/* Noted values may take 1 / NOTED_SHARE of the limit, and there may always be NOTED_MIN of them. */
-#define NOTED_MIN   16
-#define NOTED_SHARE 16
+/* Noted values may take 1 / NOTED_DIVISOR of the limit, and there may always be NOTED_MIN of them. */
+#define NOTED_MIN     16
+#define NOTED_DIVISOR 16
 
 void
 StoredInit(StoredCache *cache, MemoryContext parent, Size value_size, Size limit)
@@ -70,7 +70,7 @@ StoredInit(StoredCache *cache, MemoryContext parent, Size value_size, Size limit
 static StoredValue *
 last_of(dlist_head *list)
 {
-	return dlist_container(StoredValue, place, dlist_tail_node(list));
+	return dlist_container(StoredValue, node, dlist_tail_node(list));
 }
 
 /* Forget a noted value. */
@@ -78,9 +78,9 @@ static void
 forget(StoredCache *cache, StoredValue *value)
 {
 	stored_delete(cache->table, value->id);
-	dlist_delete(&value->place);
+	dlist_delete(&value->node);
 	cache->noted_count--;
-	dlist_push_head(&cache->unused, &value->place);
+	dlist_push_head(&cache->unused, &value->node);
 	if (cache->last == value)
 		cache->last = NULL;
 }
@@ -93,17 +93,17 @@ StoredDrop(StoredCache *cache, StoredValue *value)
 
 	MemoryContextDelete(value->context);
 	cache->bytes -= value->bytes;
-	dlist_delete(&value->place);
+	dlist_delete(&value->node);
 	memset(value, 0, cache->value_size);
 	*value = blank;
-	dlist_push_head(&cache->noted, &value->place);
+	dlist_push_head(&cache->noted, &value->node);
 	cache->noted_count++;
 }
 
 static StoredValue *
 note(StoredCache *cache, const struct varatt_external *id)
 {
-	Size most = cache->limit / NOTED_SHARE / cache->value_size;
+	Size most = cache->limit / NOTED_DIVISOR / cache->value_size;
 	StoredValue *value;
 	bool found;
 
@@ -112,11 +112,11 @@ note(StoredCache *cache, const struct varatt_external *id)
 	if (dlist_is_empty(&cache->unused))
 		value = MemoryContextAlloc(cache->context, cache->value_size);
 	else
-		value = dlist_container(StoredValue, place, dlist_pop_head_node(&cache->unused));
+		value = dlist_container(StoredValue, node, dlist_pop_head_node(&cache->unused));
 	memset(value, 0, cache->value_size);
 	value->id = *id;
 	stored_insert(cache->table, *id, &found)->value = value;
-	dlist_push_head(&cache->noted, &value->place);
+	dlist_push_head(&cache->noted, &value->node);
 	cache->noted_count++;
 	return value;
 }
@@ -125,7 +125,7 @@ note(StoredCache *cache, const struct varatt_external *id)
 void
 StoredUse(StoredCache *cache, StoredValue *value)
 {
-	dlist_move_head(value->context ? &cache->kept : &cache->noted, &value->place);
+	dlist_move_head(value->context ? &cache->kept : &cache->noted, &value->node);
 	value->used_before = value->used;
 	value->used = ++cache->now;
 	if (cache->last && cache->last != value)
@@ -152,13 +152,13 @@ static bool
 have_room(StoredCache *cache, const StoredValue *value, Size bytes)
 {
 	Size after = cache->bytes + bytes;
-	dlist_iter place;
+	dlist_iter iter;
 
 	if (after <= cache->limit)
 		return true;
-	dlist_reverse_foreach(place, &cache->kept)
+	dlist_reverse_foreach(iter, &cache->kept)
 	{
-		const StoredValue *other = dlist_container(StoredValue, place, place.cur);
+		const StoredValue *other = dlist_container(StoredValue, node, iter.cur);
 
 		if (other == value)
 			continue;
@@ -186,9 +186,9 @@ StoredMayKeep(StoredCache *cache, StoredValue *value, Size bytes)
 	if (value->context)
 		return true;
 	value->context = AllocSetContextCreate(cache->context, "qsketch kept", ALLOCSET_SMALL_SIZES);
-	dlist_delete(&value->place);
+	dlist_delete(&value->node);
 	cache->noted_count--;
-	dlist_push_head(&cache->kept, &value->place);
+	dlist_push_head(&cache->kept, &value->node);
 	return true;
 }
 
@@ -210,7 +210,7 @@ StoredSetLimit(StoredCache *cache, Size limit)
 		StoredDrop(cache, last_of(&cache->kept));
 }
 
-/* ---- one value, and parts of one ---- */
+/* ---- one value, and ranges of one ---- */
 
 /* True if this is the value that was noted.  A checksum could be forged, so all bytes are compared. */
 bool
@@ -263,9 +263,9 @@ StoredRead(Datum datum, uint64 offset, uint32 *bytes, uint8 *out)
 	return all;
 }
 
-/* Read a part as StoredRead() does.  The value must have this part, since its header says so. */
+/* Read a range as StoredRead() does.  The value must have this range, since its header says so. */
 void
-StoredReadPart(const ValueFormat *format, Datum datum, uint64 offset, uint32 bytes, uint8 *out)
+StoredReadRange(const ValueFormat *format, Datum datum, uint64 offset, uint32 bytes, uint8 *out)
 {
 	uint32 length = bytes;
 
@@ -288,6 +288,6 @@ StoredReadHeader(const ValueFormat *format, Datum datum, uint8 *header, Size *le
 	*length = pointer.va_rawsize - VARHDRSZ;
 	if (VARATT_EXTERNAL_IS_COMPRESSED(pointer) || *length < format->header)
 		return false;
-	StoredReadPart(format, datum, 0, format->header, header);
+	StoredReadRange(format, datum, 0, format->header, header);
 	return true;
 }

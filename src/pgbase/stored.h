@@ -29,7 +29,7 @@ typedef struct StoredValue
 	struct varatt_external id;
 	uint64 used;        /* time of the last use, by "now" of the cache */
 	uint64 used_before; /* time of the use before that; 0: there was none */
-	dlist_node place;   /* in the list of noted, kept or unused values, the last used value first */
+	dlist_node node;    /* in the list of noted, kept or unused values, the last used value first */
 	struct StoredValue *after; /* the value whose use followed the last use of this one, or NULL */
 	MemoryContext context;
 	Size bytes;
@@ -105,7 +105,7 @@ StoredGuess(const StoredValue *value)
 	return value->after && value->after->context ? value->after : NULL;
 }
 
-/* ---- one value, and parts of one ---- */
+/* ---- one value, and ranges of one ---- */
 
 #define TOAST_ID_BYTES (VARHDRSZ_EXTERNAL + sizeof(struct varatt_external))
 
@@ -122,7 +122,7 @@ extern void KnownValueNote(KnownValue *known, Datum datum, MemoryContext context
 
 extern bool StoredRead(Datum datum, uint64 offset, uint32 *bytes, uint8 *out);
 extern void
-StoredReadPart(const ValueFormat *format, Datum datum, uint64 offset, uint32 bytes, uint8 *out);
+StoredReadRange(const ValueFormat *format, Datum datum, uint64 offset, uint32 bytes, uint8 *out);
 extern bool StoredReadHeader(const ValueFormat *format, Datum datum, uint8 *header, Size *length);
 
 #endif

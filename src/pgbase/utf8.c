@@ -69,7 +69,7 @@ find(Conversion *conversion, int from, int to)
 
 /* The text for a message: characters beyond ASCII are written as in U&'\00E9'. */
 static char *
-shown(const char *text, Size length, int encoding)
+escaped(const char *text, Size length, int encoding)
 {
 	StringInfoData string;
 	const unsigned char *at = (const unsigned char *) text;
@@ -100,7 +100,7 @@ raise_missing(const Conversion *conversion, const char *text, Size length)
 	ereport(ERROR,
 			(errcode(ERRCODE_UNTRANSLATABLE_CHARACTER),
 			 errmsg("key %s'%s' has a character that encoding \"%s\" lacks", stored ? "U&" : "",
-					shown(text, length, conversion->from), pg_encoding_to_char(conversion->to)),
+					escaped(text, length, conversion->from), pg_encoding_to_char(conversion->to)),
 			 stored ? errhint("Ask for it in a database of encoding UTF8.")
 					: errhint("Keys are counted in UTF-8, so that they mean the same in every "
 							  "database. Write the character in another way.")));
@@ -123,29 +123,29 @@ static const char *
 convert(Conversion *conversion, const char *text, Size *length)
 {
 	Size room = Min(*length, PIECE) * MAX_CONVERSION_GROWTH + 1;
-	char *made = palloc(room);
+	char *result = palloc(room);
 	Size used = 0;
 	Size done = 0;
 
-	made[0] = '\0';
+	result[0] = '\0';
 	while (done < *length)
 	{
 		Size converted;
 
 		CHECK_FOR_INTERRUPTS();
 		if (room - used <= Min(*length - done, PIECE) * MAX_CONVERSION_GROWTH)
-			made = repalloc_huge(made, room *= 2);
-		converted = convert_piece(conversion, text + done, *length - done, made + used);
+			result = repalloc_huge(result, room *= 2);
+		converted = convert_piece(conversion, text + done, *length - done, result + used);
 		if (converted == 0)
 			raise_missing(conversion, text, *length);
 		done += converted;
-		used += strlen(made + used);
+		used += strlen(result + used);
 	}
 	if (used > PG_INT32_MAX)
 		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 						errmsg("key of %zu bytes is too long in UTF-8", *length)));
 	*length = used;
-	return made;
+	return result;
 }
 
 const char *

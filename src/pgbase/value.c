@@ -15,11 +15,11 @@
 #include "utils/tuplestore.h"
 
 struct varlena *
-ValueDetoast(Datum datum, struct varlena **own)
+ValueDetoast(Datum datum, struct varlena **detoasted)
 {
 	struct varlena *value = PG_DETOAST_DATUM(datum);
 
-	*own = (Pointer) value != DatumGetPointer(datum) ? value : NULL;
+	*detoasted = (Pointer) value != DatumGetPointer(datum) ? value : NULL;
 	return value;
 }
 

@@ -25,8 +25,8 @@
 	}                              \
 	extern Datum name(PG_FUNCTION_ARGS)
 
-/* The flat value of a datum. *own is a copy that the caller frees, or NULL. */
-extern struct varlena *ValueDetoast(Datum datum, struct varlena **own);
+/* The flat value of a datum. *detoasted is a copy that the caller frees, or NULL. */
+extern struct varlena *ValueDetoast(Datum datum, struct varlena **detoasted);
 
 /*
  * ---- rows that functions return ----

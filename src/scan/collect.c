@@ -35,7 +35,7 @@
 typedef struct CollectState
 {
 	CustomScanState css;
-	ScanHandover *handover;
+	ScanAccumulator *accumulator;
 	int count;         /* aggregates that it returns */
 	ExprState *having; /* conditions on groups; NULL: there are none */
 	uint64 refused;    /* groups for which HAVING was not true */
@@ -51,21 +51,21 @@ static const CustomScanMethods collect_methods = {
 
 /* ---- what the scans hand over ---- */
 
-/* The handover that all nodes with this parameter share. */
-ScanHandover *
-ScanHandoverOf(EState *estate, int param)
+/* The accumulator that all nodes with this parameter share. */
+ScanAccumulator *
+ScanAccumulatorOf(EState *estate, int param)
 {
 	ParamExecData *data = &estate->es_param_exec_vals[param];
-	ScanHandover *handover;
+	ScanAccumulator *accumulator;
 
 	if (data->value == 0)
 	{
-		handover = MemoryContextAllocZero(estate->es_query_cxt, sizeof(ScanHandover));
-		handover->context = AllocSetContextCreate(estate->es_query_cxt, "QSketchScan handed over",
-												  ALLOCSET_SMALL_SIZES);
-		data->value = PointerGetDatum(handover);
+		accumulator = MemoryContextAllocZero(estate->es_query_cxt, sizeof(ScanAccumulator));
+		accumulator->context = AllocSetContextCreate(
+			estate->es_query_cxt, "QSketchScan handed over", ALLOCSET_SMALL_SIZES);
+		data->value = PointerGetDatum(accumulator);
 	}
-	return (ScanHandover *) DatumGetPointer(data->value);
+	return (ScanAccumulator *) DatumGetPointer(data->value);
 }
 
 /*
@@ -73,22 +73,22 @@ ScanHandoverOf(EState *estate, int param)
  * start the sketches in "context".
  */
 bool
-ScanHandoverTake(ScanHandover *handover, ScanAggregate *aggregate, int count,
-				 MemoryContext *context)
+ScanAccumulatorTake(ScanAccumulator *accumulator, ScanAggregate *aggregate, int count,
+					MemoryContext *context)
 {
 	int i;
 
-	*context = handover->context;
-	if (handover->aggregate == NULL)
+	*context = accumulator->context;
+	if (accumulator->aggregate == NULL)
 	{
-		MemoryContextReset(handover->context);
+		MemoryContextReset(accumulator->context);
 		return false;
 	}
 	for (i = 0; i < count; i++)
 	{
-		ScanAggregateTake(&aggregate[i], &handover->aggregate[i]);
+		ScanAggregateTake(&aggregate[i], &accumulator->aggregate[i]);
 		if (aggregate[i].builtin)
-			BuiltinUseContext(aggregate[i].builtin, handover->context);
+			BuiltinUseContext(aggregate[i].builtin, accumulator->context);
 	}
 	return true;
 }
@@ -101,7 +101,7 @@ begin(CustomScanState *node, EState *estate, int eflags)
 	CollectState *state = (CollectState *) node;
 	CustomScan *cscan = (CustomScan *) node->ss.ps.plan;
 
-	state->handover = ScanHandoverOf(estate, intVal(linitial(cscan->custom_private)));
+	state->accumulator = ScanAccumulatorOf(estate, intVal(linitial(cscan->custom_private)));
 	state->count = list_length(cscan->custom_scan_tlist);
 	state->having = ExecInitQual(linitial(cscan->custom_exprs), &node->ss.ps);
 }
@@ -113,14 +113,14 @@ begin(CustomScanState *node, EState *estate, int eflags)
 static bool
 store_row(CollectState *state, TupleTableSlot *slot)
 {
-	const ScanAggregate *aggregate = state->handover->aggregate;
+	const ScanAggregate *aggregate = state->accumulator->aggregate;
 	int i;
 
 	if (aggregate == NULL)
 		return false;
 	for (i = 0; i < state->count; i++)
 		slot->tts_values[i] = ScanAggregateResult(&aggregate[i], &slot->tts_isnull[i]);
-	state->handover->aggregate = NULL;
+	state->accumulator->aggregate = NULL;
 	ExecStoreVirtualTuple(slot);
 	return true;
 }
@@ -135,27 +135,27 @@ count(CollectState *state, ScanCounts counts)
 
 /* Free the groups, so that the next child that is executed begins anew. */
 static void
-forget_groups(ScanHandover *handover)
+forget_groups(ScanAccumulator *accumulator)
 {
-	ScanGroupsForget(handover->groups);
-	handover->first = NULL;
-	handover->returning = false;
+	ScanGroupsForget(accumulator->groups);
+	accumulator->first = NULL;
+	accumulator->returning = false;
 }
 
 /* Store the next group; false: no group is left. */
 static bool
 store_group(CollectState *state, TupleTableSlot *slot)
 {
-	ScanGroups *groups = state->handover->groups;
+	ScanGroups *groups = state->accumulator->groups;
 
-	if (state->handover->first == NULL)
+	if (state->accumulator->first == NULL)
 		return false;
-	if (!state->handover->returning)
+	if (!state->accumulator->returning)
 		count(state, ScanGroupsFlush(groups));
-	state->handover->returning = true;
+	state->accumulator->returning = true;
 	if (!ScanGroupsNext(groups, slot))
 	{
-		forget_groups(state->handover);
+		forget_groups(state->accumulator);
 		return false;
 	}
 	if (groups->given == NULL)
@@ -179,7 +179,7 @@ store_next(CollectState *state, TupleTableSlot *slot)
 
 		ResetExprContext(context);
 		old = MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
-		found = state->handover->groups ? store_group(state, slot) : store_row(state, slot);
+		found = state->accumulator->groups ? store_group(state, slot) : store_row(state, slot);
 		MemoryContextSwitchTo(old);
 		context->ecxt_scantuple = slot;
 		if (!found || ExecQual(state->having, context))
@@ -221,8 +221,8 @@ rescan(CustomScanState *node)
 {
 	CollectState *state = (CollectState *) node;
 
-	if (state->handover->returning)
-		forget_groups(state->handover);
+	if (state->accumulator->returning)
+		forget_groups(state->accumulator);
 }
 
 static void
@@ -230,7 +230,8 @@ explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	CollectState *state = (CollectState *) node;
 	const CustomScan *cscan = (const CustomScan *) node->ss.ps.plan;
-	bool counted = state->handover->groups && ScanCountsTold(&state->counts, &node->ss.ps, es);
+	bool counted =
+		state->accumulator->groups && ScanCountsAreKnown(&state->counts, &node->ss.ps, es);
 
 	if (counted)
 		ScanExplainGroups(&state->counts, es);

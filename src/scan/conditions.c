@@ -43,9 +43,9 @@
  * The cost of a test on the page, and of a test by steps, as fractions of cpu_operator_cost.
  * The cost of handing a tuple to the executor, as a fraction of cpu_tuple_cost.
  */
-#define PAGE_TEST_SHARE  0.3
-#define STEPS_SHARE      0.5
-#define EXPRESSION_SHARE 0.5
+#define PAGE_TEST_COST  0.3
+#define STEPS_COST      0.5
+#define EXPRESSION_COST 0.5
 
 /* The most strings that are compared one by one.  The executor has hash tables for longer lists. */
 #define STRINGS_MAX 8
@@ -339,13 +339,13 @@ ScanConditionsCost(PlannerInfo *root, List *clauses, Cost *startup)
 		cost_qual_eval_node(&cost, lfirst(cell), root);
 		*startup += cost.startup;
 		if (condition.test.kind == TEST_STEPS)
-			on_page += STEPS_SHARE * cpu_operator_cost +
+			on_page += STEPS_COST * cpu_operator_cost +
 					   GroupExpressionEvaluated(root, TimeStepsCall(condition.clause)) *
-						   (EXPRESSION_SHARE * cpu_tuple_cost + cost.per_tuple);
+						   (EXPRESSION_COST * cpu_tuple_cost + cost.per_tuple);
 		else if (condition.test.kind != TEST_EXPRESSION)
-			on_page += PAGE_TEST_SHARE * Min(cost.per_tuple, cpu_operator_cost);
+			on_page += PAGE_TEST_COST * Min(cost.per_tuple, cpu_operator_cost);
 		else if (by_executor == 0)
-			by_executor = EXPRESSION_SHARE * cpu_tuple_cost + cost.per_tuple;
+			by_executor = EXPRESSION_COST * cpu_tuple_cost + cost.per_tuple;
 		else
 			by_executor += cost.per_tuple;
 	}

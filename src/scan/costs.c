@@ -42,29 +42,29 @@
 /*
  * Costs, measured against count(*).
  *
- * TUPLE_SHARE: a tuple, in cpu_tuple_cost.  KEY_SHARE: a key, in cpu_operator_cost.
- * MERGE_SHARE: making and merging a block of a partial sketch, in cpu_tuple_cost.
- * COPIED_SHARE: a row whose key a GPU has, as a fraction of a row that is read.
+ * TUPLE_COST: a tuple, in cpu_tuple_cost.  KEY_COST: a key, in cpu_operator_cost.
+ * MERGE_COST: making and merging a block of a partial sketch, in cpu_tuple_cost.
+ * COPIED_COST: a row whose key a GPU has, as a fraction of a row that is read.
  *
- * EVALUATE_SHARE: handing a row to the executor to evaluate an expression, in
- * cpu_tuple_cost.  WALK_SHARE: each column that is walked through to find a column, as a
+ * EVALUATE_COST: handing a row to the executor to evaluate an expression, in
+ * cpu_tuple_cost.  WALK_COST: each column that is walked through to find a column, as a
  * fraction of cpu_tuple_cost.  The walk is repeated for each argument, while the ordinary
  * plan walks once.
  *
- * PASSED_KEY_SHARE: a key that a state keeps exactly and that goes through a queue
- * (pgbase/state.h), for groups of other processes, in cpu_tuple_cost.  MERGED_TEXT_SHARE:
+ * PASSED_KEY_COST: a key that a state keeps exactly and that goes through a queue
+ * (pgbase/state.h), for groups of other processes, in cpu_tuple_cost.  MERGED_TEXT_COST:
  * merging one text of a list, in cpu_tuple_cost.  Processes that share partitions merge a
  * list for each partition.
  */
-#define TUPLE_SHARE    0.2
-#define KEY_SHARE      0.5
-#define MERGE_SHARE    100
-#define COPIED_SHARE   0.02
-#define EVALUATE_SHARE 0.3
-#define WALK_SHARE     0.03
+#define TUPLE_COST    0.2
+#define KEY_COST      0.5
+#define MERGE_COST    100
+#define COPIED_COST   0.02
+#define EVALUATE_COST 0.3
+#define WALK_COST     0.03
 
-#define PASSED_KEY_SHARE  2
-#define MERGED_TEXT_SHARE 3
+#define PASSED_KEY_COST  2
+#define MERGED_TEXT_COST 3
 
 /* The number of processes that share the rows, by the planner's own rule. */
 static double
@@ -100,15 +100,15 @@ processors(void)
 static double
 running(List *calls, int workers, bool alone)
 {
-	double share = process_count(workers);
+	double processes = process_count(workers);
 	ListCell *cell;
 
 	if (!alone || workers == 0)
-		return share;
+		return processes;
 	foreach (cell, calls)
-		if (((const ColumnScanCall *) lfirst(cell))->family->shares_work)
-			return Min(share, processors());
-	return share;
+		if (((const ColumnScanCall *) lfirst(cell))->family->builds_jointly)
+			return Min(processes, processors());
+	return processes;
 }
 
 /* table_bytes() of the call's family; also for aggregates that have no state. */
@@ -132,7 +132,7 @@ has_texts(const ColumnScanCall *call)
 
 /* The cost of merging the partial results of all processes, each of "rows" rows. */
 static Cost
-merge_cost(PlannerInfo *root, List *calls, double rows, double share, bool alone)
+merge_cost(PlannerInfo *root, List *calls, double rows, double processes, bool alone)
 {
 	Cost cost = 0;
 	ListCell *cell;
@@ -143,10 +143,11 @@ merge_cost(PlannerInfo *root, List *calls, double rows, double share, bool alone
 
 		if (call->aggref->aggsplit == AGGSPLIT_SIMPLE)
 			continue;
-		cost += table_bytes(call, rows, share - 1, alone) / BLCKSZ * MERGE_SHARE * cpu_tuple_cost;
-		if (share > 1 && !alone && has_texts(call))
-			cost += share * EstimateGroups(root, list_make1(call->key), rows) * MERGED_TEXT_SHARE *
-					cpu_tuple_cost;
+		cost +=
+			table_bytes(call, rows, processes - 1, alone) / BLCKSZ * MERGE_COST * cpu_tuple_cost;
+		if (processes > 1 && !alone && has_texts(call))
+			cost += processes * EstimateGroups(root, list_make1(call->key), rows) *
+					MERGED_TEXT_COST * cpu_tuple_cost;
 	}
 	return cost;
 }
@@ -168,7 +169,7 @@ dense_bytes(List *calls, double rows)
  * has states of all groups.
  */
 static Cost
-queue_cost(List *calls, double groups, double rows, double share)
+queue_cost(List *calls, double groups, double rows, double processes)
 {
 	Cost cost = 0;
 	ListCell *cell;
@@ -177,12 +178,12 @@ queue_cost(List *calls, double groups, double rows, double share)
 	{
 		const ColumnScanCall *call = lfirst(cell);
 		double bytes = table_bytes(call, rows, 1, false);
-		double tuples = bytes > 0 ? bytes / BLCKSZ * PASSED_BLOCK_SHARE : rows * PASSED_KEY_SHARE;
+		double tuples = bytes > 0 ? bytes / BLCKSZ * PASSED_BLOCK_COST : rows * PASSED_KEY_COST;
 
 		cost +=
-			call->family->functions ? (PASSED_SHARE + tuples) * cpu_tuple_cost : cpu_operator_cost;
+			call->family->functions ? (PASSED_COST + tuples) * cpu_tuple_cost : cpu_operator_cost;
 	}
-	return groups * share * cost;
+	return groups * processes * cost;
 }
 
 /* The cost of evaluating an expression for a row. */
@@ -192,7 +193,7 @@ evaluation_cost(PlannerInfo *root, Expr *expr)
 	QualCost cost;
 
 	cost_qual_eval_node(&cost, (Node *) expr, root);
-	return EVALUATE_SHARE * cpu_tuple_cost + cost.per_tuple;
+	return EVALUATE_COST * cpu_tuple_cost + cost.per_tuple;
 }
 
 /* The cost of those arguments of an aggregate that are not at a fixed offset on the page. */
@@ -208,7 +209,7 @@ arguments_cost(PlannerInfo *root, const ColumnScanCall *call, TupleDesc descript
 
 		if (expr == call->weight)
 			expr = call->integer;
-		cost += ColumnWalk(expr, descriptor) * WALK_SHARE * cpu_tuple_cost;
+		cost += ColumnWalk(expr, descriptor) * WALK_COST * cpu_tuple_cost;
 		if (!ScanColumnOf(expr) && !IsA(expr, Const) && !IsA(expr, Param))
 			cost += evaluation_cost(root, expr);
 	}
@@ -227,7 +228,7 @@ key_cost(PlannerInfo *root, const RelOptInfo *table, List *calls, Cost *startup)
 	{
 		const ColumnScanCall *call = lfirst(cell);
 
-		cost += KEY_SHARE * cpu_operator_cost +
+		cost += KEY_COST * cpu_operator_cost +
 				arguments_cost(root, call, RelationGetDescr(relation)) +
 				ScanConditionsCost(root, make_ands_implicit(call->aggref->aggfilter), startup);
 	}
@@ -246,8 +247,8 @@ Cost
 ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls, const GroupingPlan *by,
 			 bool alone)
 {
-	double share = running(calls, path->parallel_workers, alone);
-	double read = (1 - by->copied) / share + by->copied * COPIED_SHARE;
+	double processes = running(calls, path->parallel_workers, alone);
+	double read = (1 - by->copied) / processes + by->copied * COPIED_COST;
 	double tuples = table->tuples * read;
 	double rows = table->rows * read;
 	Cost startup = path->pathtarget->cost.startup;
@@ -257,12 +258,12 @@ ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls, cons
 	double page_cost;
 
 	merging = by->exprs && path->parallel_workers > 0
-				  ? queue_cost(calls, by->groups, rows / by->groups, share)
-				  : by->groups * merge_cost(root, calls, rows / by->groups, share, alone);
+				  ? queue_cost(calls, by->groups, rows / by->groups, processes)
+				  : by->groups * merge_cost(root, calls, rows / by->groups, processes, alone);
 	get_tablespace_page_costs(table->reltablespace, NULL, &page_cost);
 	path->rows = 1;
 	path->startup_cost = table->pages * (1 - by->copied) * page_cost + merging +
-						 tuples * (TUPLE_SHARE * cpu_tuple_cost + condition_cost) +
+						 tuples * (TUPLE_COST * cpu_tuple_cost + condition_cost) +
 						 rows * key_cost(root, table, calls, &startup) + startup;
 	path->total_cost = path->startup_cost + path->pathtarget->cost.per_tuple;
 	return merging;
@@ -273,17 +274,17 @@ ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls, cons
 /*
  * Costs, measured against HashAggregate.
  *
- * In cpu_operator_cost: FIND shares for finding a row's group, and PUT_SHARE for adding the
+ * In cpu_operator_cost: FIND_COST for finding a row's group, and PUT_COST for adding the
  * row to each aggregate of the group.  In cpu_tuple_cost: making and returning a group, and
  * writing a group to a file and merging it.  There a group takes VALUE_BYTES besides its
  * keys.
  */
-#define FIND_SHARE        0.5
-#define FIND_STRING_SHARE 1
-#define PUT_SHARE         0.5
-#define GROUP_SHARE       1
-#define VALUE_SHARE       50
-#define VALUE_BYTES       128
+#define FIND_COST        0.5
+#define FIND_STRING_COST 1
+#define PUT_COST         0.5
+#define GROUP_COST       1
+#define VALUE_COST       50
+#define VALUE_BYTES      128
 
 /* Bytes of a group of few rows. */
 #define GROUP_BYTES 800
@@ -302,10 +303,10 @@ ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls, cons
 
 /*
  * For aggregates whose written values have all counts so far, instead of waiting keys.
- * WHOLE_ROW_SHARE: merging a row of a further value of a group, in cpu_tuple_cost.
+ * WHOLE_ROW_COST: merging a row of a further value of a group, in cpu_tuple_cost.
  * CANDIDATE_BYTES: the bytes that a row may take.
  */
-#define WHOLE_ROW_SHARE 10
+#define WHOLE_ROW_COST  10
 #define CANDIDATE_BYTES 64
 
 /* The grouping column if rows are grouped by a single column of the table; else NULL. */
@@ -374,7 +375,7 @@ find_cost(PlannerInfo *root, List *exprs)
 		KeyKind kind;
 
 		(void) ScanGroupingKind(expr, &kind);
-		cost += (GroupIsString(kind) ? FIND_STRING_SHARE : FIND_SHARE) * cpu_operator_cost;
+		cost += (GroupIsString(kind) ? FIND_STRING_COST : FIND_COST) * cpu_operator_cost;
 		if (ScanGroupingColumn(expr) == NULL)
 			cost += evaluation_cost(root, (Expr *) expr);
 	}
@@ -464,7 +465,7 @@ ScanGroupingExprs(PlannerInfo *root, RelOptInfo *input)
  * read: a filter, or a list with texts.  0: its keys wait.
  */
 static int
-whole_share(const ColumnScanCall *call)
+whole_cost(const ColumnScanCall *call)
 {
 	if (call->family == &column_families[FAMILY_FILTER])
 		return 2;
@@ -472,14 +473,14 @@ whole_share(const ColumnScanCall *call)
 }
 
 static int
-whole_shares(List *calls)
+whole_costs(List *calls)
 {
-	int shares = 0;
+	int sum = 0;
 	ListCell *cell;
 
 	foreach (cell, calls)
-		shares += whole_share(lfirst(cell));
-	return shares;
+		sum += whole_cost(lfirst(cell));
+	return sum;
 }
 
 /* Bytes of an aggregate whose keys do not wait, in a group of this number of rows. */
@@ -513,7 +514,7 @@ whole_bytes(List *calls, double rows)
 	ListCell *cell;
 
 	foreach (cell, calls)
-		if (whole_share(lfirst(cell)) > 0)
+		if (whole_cost(lfirst(cell)) > 0)
 			bytes += whole_aggregate_bytes(lfirst(cell), rows);
 	return bytes;
 }
@@ -549,7 +550,7 @@ Cost
 ScanSpillCost(const GroupingPlan *plan, const RelOptInfo *table, List *calls)
 {
 	double rows = read_rows(plan, table);
-	int whole = whole_shares(calls);
+	int whole = whole_costs(calls);
 	double group = whole > 0 ? whole_bytes(calls, rows / plan->sized) : plan->bytes;
 	double memory =
 		plan->sized * group + (plan->most - plan->sized) * (SMALL_GROUP_BYTES + list_bytes(calls));
@@ -561,7 +562,7 @@ ScanSpillCost(const GroupingPlan *plan, const RelOptInfo *table, List *calls)
 
 	if (fillings <= 1)
 		return 0;
-	return (values * VALUE_SHARE + whole * merged * rows * WHOLE_ROW_SHARE) * cpu_tuple_cost +
+	return (values * VALUE_COST + whole * merged * rows * WHOLE_ROW_COST) * cpu_tuple_cost +
 		   2 * bytes / BLCKSZ * seq_page_cost;
 }
 
@@ -570,8 +571,8 @@ void
 ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, List *calls, Path *path)
 {
 	Cost start =
-		read_rows(plan, table) * (plan->find + PUT_SHARE * list_length(calls) * cpu_operator_cost);
-	Cost returning = plan->groups * (GROUP_SHARE * cpu_tuple_cost);
+		read_rows(plan, table) * (plan->find + PUT_COST * list_length(calls) * cpu_operator_cost);
+	Cost returning = plan->groups * (GROUP_COST * cpu_tuple_cost);
 
 	path->startup_cost += start;
 	path->total_cost += start + returning + (plan->groups - 1) * path->pathtarget->cost.per_tuple;

@@ -48,13 +48,13 @@ typedef struct ColumnScanState
 	int count;
 	ScanAggregate *aggregate;
 	WantedRows rows;
-	ScanGroups *groups;     /* NULL: no GROUP BY */
-	GroupKey *key;          /* the grouping columns of this table */
-	ExprState *having;      /* HAVING; NULL: there is none */
-	uint64 refused;         /* results for which HAVING was not true */
-	CachedColumns *copies;  /* NULL: no columns are cached on a GPU */
-	ScanHandover *handover; /* NULL: the scan starts its own sketches */
-	MemoryContext sketches; /* holds the current result */
+	ScanGroups *groups;           /* NULL: no GROUP BY */
+	GroupKey *key;                /* the grouping columns of this table */
+	ExprState *having;            /* HAVING; NULL: there is none */
+	uint64 refused;               /* results for which HAVING was not true */
+	CachedColumns *cached;        /* NULL: no columns are cached on a GPU */
+	ScanAccumulator *accumulator; /* NULL: the scan starts its own sketches */
+	MemoryContext sketches;       /* holds the current result */
 	TableScanDesc scan;
 	PageReader reader;
 	SharedScan *shared; /* NULL in a serial plan */
@@ -95,7 +95,7 @@ is_partial(const ColumnScanState *state)
 static void
 begin_groups(ColumnScanState *state, List *exprs, bool once)
 {
-	ScanGroups **shared = state->handover ? &state->handover->groups : &state->groups;
+	ScanGroups **shared = state->accumulator ? &state->accumulator->groups : &state->groups;
 
 	WantedRowsAddParams(&state->rows, exprs);
 	state->key = GroupKeyCreate(exprs, state->rows.estate, state->rows.relation);
@@ -109,25 +109,26 @@ begin(CustomScanState *node, EState *estate, int eflags)
 {
 	ColumnScanState *state = (ColumnScanState *) node;
 	CustomScan *cscan = (CustomScan *) node->ss.ps.plan;
-	int handover = ScanPlanNumber(cscan, PLAN_HANDOVER);
+	int accumulator = ScanPlanNumber(cscan, PLAN_ACCUMULATOR);
 
 	WantedRowsInit(&state->rows, estate, node->ss.ss_currentRelation, ScanClauses(cscan),
 				   list_length(cscan->custom_scan_tlist));
 	node->ss.ps.qual = NULL; /* otherwise the executor would test this node's result rows */
 	state->aggregate = ScanAggregatesInit(&node->ss.ps, &state->rows, &state->count);
 	WantedRowsAddParams(&state->rows, list_nth(cscan->custom_exprs, PLAN_PARAMS));
-	if (handover >= 0)
+	if (accumulator >= 0)
 	{
-		state->handover = ScanHandoverOf(estate, handover);
-		state->handover->scans = lappend(state->handover->scans, state);
+		state->accumulator = ScanAccumulatorOf(estate, accumulator);
+		state->accumulator->scans = lappend(state->accumulator->scans, state);
 	}
 	if (ScanGroupExprs(cscan))
-		begin_groups(state, ScanGroupExprs(cscan), handover >= 0 || !(eflags & EXEC_FLAG_REWIND));
+		begin_groups(state, ScanGroupExprs(cscan),
+					 accumulator >= 0 || !(eflags & EXEC_FLAG_REWIND));
 	state->having = ExecInitQual(list_nth(cscan->custom_exprs, PLAN_HAVING), &node->ss.ps);
-	state->copies =
+	state->cached =
 		CachedColumnsCreate(node->ss.ss_currentRelation, cscan, state->aggregate, state->count);
-	if (state->handover)
-		state->handover->cached |= state->copies != NULL;
+	if (state->accumulator)
+		state->accumulator->cached |= state->cached != NULL;
 	state->sketches =
 		AllocSetContextCreate(estate->es_query_cxt, "QSketchScan", ALLOCSET_SMALL_SIZES);
 }
@@ -149,7 +150,7 @@ set_work(ColumnScanState *state)
 						 .rows = ScanPlanNumber(plan, PLAN_ROWS),
 						 .together = ScanPlanNumber(plan, PLAN_TOGETHER) };
 		state->aggregate[i].cached =
-			state->handover ? state->handover->cached : state->copies != NULL;
+			state->accumulator ? state->accumulator->cached : state->cached != NULL;
 	}
 }
 
@@ -157,17 +158,17 @@ set_work(ColumnScanState *state)
 static void
 start_groups(ColumnScanState *state)
 {
-	ScanHandover *handover = state->handover;
+	ScanAccumulator *accumulator = state->accumulator;
 
-	if (handover == NULL || handover->first == NULL || handover->returning)
+	if (accumulator == NULL || accumulator->first == NULL || accumulator->returning)
 	{
 		ScanGroupsStart(state->groups);
-		if (handover)
-			handover->first = state;
+		if (accumulator)
+			accumulator->first = state;
 	}
-	if (handover)
-		handover->returning = false;
-	ScanGroupsTurn(state->groups, state->aggregate, &state->rows, state->key);
+	if (accumulator)
+		accumulator->returning = false;
+	ScanGroupsBeginTable(state->groups, state->aggregate, &state->rows, state->key);
 }
 
 /* Start empty sketches for a run, or take those that the scan before this one has filled. */
@@ -186,8 +187,8 @@ start_sketches(ColumnScanState *state)
 		start_groups(state);
 		return;
 	}
-	if (state->handover &&
-		ScanHandoverTake(state->handover, state->aggregate, state->count, &context))
+	if (state->accumulator &&
+		ScanAccumulatorTake(state->accumulator, state->aggregate, state->count, &context))
 		return;
 	for (i = 0; i < state->count; i++)
 		ScanAggregateStart(&state->aggregate[i], context, is_partial(state));
@@ -204,19 +205,19 @@ shared_scan(const ColumnScanState *state, SharedScan *shared)
 static bool
 begins_groups(const ColumnScanState *state)
 {
-	return state->handover == NULL || state->handover->first == state;
+	return state->accumulator == NULL || state->accumulator->first == state;
 }
 
 /*
  * What a scan needs to use cached columns.  The table scan must begin before the cached
- * columns are looked at, because then a serializable transaction registers that it reads the
+ * columns are checked, because then a serializable transaction registers that it reads the
  * table.
  */
 static CachedUse
 begin_use(ColumnScanState *state)
 {
 	ParallelTableScanDesc shared = state->shared ? shared_scan(state, state->shared) : NULL;
-	CachedUse use = { .copies = state->copies,
+	CachedUse use = { .cached = state->cached,
 					  .rows = &state->rows,
 					  .snapshot = state->css.ss.ps.state->es_snapshot,
 					  .aggregate = state->aggregate,
@@ -242,14 +243,14 @@ scans_behind(const ColumnScanState *state)
 	List *behind = NIL;
 	ListCell *cell;
 
-	if (state->handover == NULL || state->handover->aggregate ||
+	if (state->accumulator == NULL || state->accumulator->aggregate ||
 		(state->groups && !begins_groups(state)))
 		return NIL;
-	foreach (cell, state->handover->scans)
+	foreach (cell, state->accumulator->scans)
 	{
 		ColumnScanState *other = lfirst(cell);
 
-		if (other != state && other->copies && bms_is_empty(other->rows.params) &&
+		if (other != state && other->cached && bms_is_empty(other->rows.params) &&
 			other->css.ss.ps.chgParam == NULL)
 			behind = lappend(behind, other);
 	}
@@ -262,7 +263,7 @@ scans_behind(const ColumnScanState *state)
  * left.
  */
 static LeftOut
-use_copies(ColumnScanState *state)
+use_cached_columns(ColumnScanState *state)
 {
 	List *behind = scans_behind(state);
 	CachedUse *use = palloc((1 + list_length(behind)) * sizeof(CachedUse));
@@ -277,7 +278,7 @@ use_copies(ColumnScanState *state)
 
 		WantedRowsStart(&other->rows);
 		use[uses++] = begin_use(other);
-		other->copies->asked = true;
+		other->cached->asked = true;
 	}
 	left_out = CachedColumnsBegin(use, uses);
 	list_free(behind);
@@ -288,13 +289,13 @@ use_copies(ColumnScanState *state)
 static void
 start_scan(ColumnScanState *state)
 {
-	CachedColumns *copies = state->copies;
-	bool asked = copies && copies->asked;
-	LeftOut left_out = asked ? (LeftOut){ .pages = copies->all } : use_copies(state);
+	CachedColumns *cached = state->cached;
+	bool asked = cached && cached->asked;
+	LeftOut left_out = asked ? (LeftOut){ .pages = cached->all } : use_cached_columns(state);
 
-	if (copies)
-		copies->asked = false;
-	PageReaderBegin(&state->reader, state->scan, left_out, copies ? copies->pages : 0);
+	if (cached)
+		cached->asked = false;
+	PageReaderBegin(&state->reader, state->scan, left_out, cached ? cached->pages : 0);
 }
 
 /* What the sketches have counted so far. */
@@ -318,7 +319,7 @@ flush(ColumnScanState *state)
 	int i;
 
 	if (state->groups)
-		return state->handover ? (ScanCounts){ 0 } : ScanGroupsFlush(state->groups);
+		return state->accumulator ? (ScanCounts){ 0 } : ScanGroupsFlush(state->groups);
 	for (i = 0; i < state->count; i++)
 		ScanAggregateFlush(&state->aggregate[i]);
 	return count_keys(state);
@@ -348,7 +349,7 @@ count_run(ColumnScanState *state, const ScanCounts *before, bool first)
 	run.pages = state->reader.pages;
 	run.pages_visible = state->reader.pages_visible;
 	run.pages_copied = state->reader.pages_copied;
-	run.copies = state->copies && state->copies->used;
+	run.cached_examined = state->cached && state->cached->used;
 	run.any = true;
 	StatCount(STAT_SCANS, first);
 	StatCount(STAT_PAGES, run.pages);
@@ -374,8 +375,8 @@ add_tuples(ColumnScanState *state, PageTuples *tuples)
 	{
 		ScanAggregate *aggregate = &state->aggregate[i];
 
-		if (state->copies &&
-			CachedColumnsHave(state->copies, i, BufferGetBlockNumber(state->reader.buffer)))
+		if (state->cached &&
+			CachedColumnsHave(state->cached, i, BufferGetBlockNumber(state->reader.buffer)))
 			continue;
 		ScanAggregateAdd(aggregate, WantedRowsOf(&state->rows, aggregate->filter_number, tuples));
 	}
@@ -457,7 +458,7 @@ next_group(ColumnScanState *state, TupleTableSlot *slot)
 {
 	if (state->progress == PROGRESS_NONE)
 		run(state);
-	if (state->handover)
+	if (state->accumulator)
 	{
 		ActivityEnd(&state->activity);
 		return slot;
@@ -536,9 +537,9 @@ leave(ColumnScanState *state)
 		SharedScanLeave(state->shared, state->css.ss.ps.state->es_query_dsa, state->aggregate,
 						state->count, is_alone(state));
 	ActivityEnd(&state->activity);
-	if (state->handover)
-		state->handover->aggregate = state->aggregate;
-	return state->handover == NULL;
+	if (state->accumulator)
+		state->accumulator->aggregate = state->aggregate;
+	return state->accumulator == NULL;
 }
 
 /* The single tuple, or an empty slot after it. */
@@ -606,7 +607,7 @@ static void
 rescan(CustomScanState *node)
 {
 	ColumnScanState *state = (ColumnScanState *) node;
-	bool again = state->groups && (state->handover || !ScanGroupsRewind(state->groups));
+	bool again = state->groups && (state->accumulator || !ScanGroupsRewind(state->groups));
 
 	/* partial sketches are freed, and in a parallel scan other processes may get these pages */
 	again |= bms_overlap(node->ss.ps.chgParam, state->rows.params) || is_partial(state);
@@ -618,8 +619,8 @@ rescan(CustomScanState *node)
 	}
 	else
 		state->progress = PROGRESS_COMPLETE;
-	if (state->copies)
-		state->copies->asked = false;
+	if (state->cached)
+		state->cached->asked = false;
 	ActivityEnd(&state->activity);
 	ExecScanReScan(&node->ss);
 }
@@ -674,8 +675,8 @@ shutdown(CustomScanState *node)
 		return;
 	total = SharedScanCounts(state->shared);
 	ScanCountsAdd(&state->counts, &total);
-	if (state->copies)
-		state->copies->refusal = SharedPagesRefusal(SharedScanPages(state->shared));
+	if (state->cached)
+		state->cached->refusal = SharedPagesRefusal(SharedScanPages(state->shared));
 	end(node);
 	state->shared = NULL;
 }
@@ -687,19 +688,19 @@ explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	const CustomScan *cscan = (CustomScan *) node->ss.ps.plan;
 	List *having = list_nth(cscan->custom_exprs, PLAN_HAVING);
 	int on_page = WantedRowsOnPage(&state->rows);
-	bool counted = ScanCountsTold(&state->counts, &node->ss.ps, es);
-	bool handed_over = state->groups && state->handover;
+	bool counted = ScanCountsAreKnown(&state->counts, &node->ss.ps, es);
+	bool accumulated = state->groups && state->accumulator;
 
 	if (state->groups)
 		ScanExplainExprs("Group Key", ScanGroupExprs(cscan), cscan, ancestors, es);
-	if (state->groups && counted && !handed_over)
+	if (state->groups && counted && !accumulated)
 		ScanExplainGroups(&state->counts, es);
 	ScanExplainHaving(having, state->refused, counted, cscan, ancestors, es);
 	if (es->verbose && on_page >= 0)
 		ExplainPropertyInteger("Conditions Tested on Pages", NULL, on_page, es);
-	if (state->copies)
-		CachedColumnsExplain(state->copies, node->ss.ss_currentRelation, es);
-	if (counted && !handed_over)
+	if (state->cached)
+		CachedColumnsExplain(state->cached, node->ss.ss_currentRelation, es);
+	if (counted && !accumulated)
 		ScanExplainKeys(&state->counts, es);
 	if (counted)
 		ScanExplainPages(&state->counts, es);

@@ -72,7 +72,7 @@ ScanReport(const ActivityHandle *activity, const PageReader *reader, const ScanA
  * serial scan, which has no shared memory for its counts.
  */
 bool
-ScanCountsTold(const ScanCounts *counts, const PlanState *node, const ExplainState *es)
+ScanCountsAreKnown(const ScanCounts *counts, const PlanState *node, const ExplainState *es)
 {
 	return es->analyze &&
 		   (counts->any || node->instrument == NULL || node->instrument->nloops == 0);
@@ -84,7 +84,7 @@ ScanExplainExprs(const char *label, List *exprs, const CustomScan *scan, List *a
 				 ExplainState *es)
 {
 	List *context = set_deparse_context_plan(es->deparse_cxt, (Plan *) scan, ancestors);
-	List *shown = NIL;
+	List *deparsed = NIL;
 	ListCell *cell;
 #if PG_VERSION_NUM >= 180000
 	bool prefix = es->rtable_size > 1 || es->verbose; /* GROUP BY's entry does not count */
@@ -93,8 +93,8 @@ ScanExplainExprs(const char *label, List *exprs, const CustomScan *scan, List *a
 #endif
 
 	foreach (cell, exprs)
-		shown = lappend(shown, deparse_expression(lfirst(cell), context, prefix, false));
-	ExplainPropertyList(label, shown, es);
+		deparsed = lappend(deparsed, deparse_expression(lfirst(cell), context, prefix, false));
+	ExplainPropertyList(label, deparsed, es);
 }
 
 /* Show the number of groups in EXPLAIN ANALYZE. */
@@ -135,7 +135,7 @@ ScanExplainPages(const ScanCounts *counts, ExplainState *es)
 {
 	ExplainPropertyInteger("Pages", NULL, (int64) counts->pages, es);
 	ExplainPropertyInteger("All-Visible Pages", NULL, (int64) counts->pages_visible, es);
-	if (counts->copies)
+	if (counts->cached_examined)
 		ExplainPropertyInteger("Pages from Cached Columns", NULL, (int64) counts->pages_copied, es);
 }
 
@@ -202,7 +202,7 @@ ScanReasonsWanted(const PlannerInfo *root)
 }
 
 static void
-tell_gpu(PlannerInfo *root, List *matches, const StateWork *work)
+report_gpu_reasons(PlannerInfo *root, List *matches, const StateWork *work)
 {
 	List *aggregates = pull_var_clause((Node *) root->processed_tlist,
 									   PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS |
@@ -304,7 +304,7 @@ ScanWorkWithout(const Path *path, const RelOptInfo *input)
  * path that the planner takes; NULL: it takes a column scan.
  */
 void
-ScanTellReasons(PlannerInfo *root, List *matches, const Path *taken, const StateWork *work)
+ScanReportReasons(PlannerInfo *root, List *matches, const Path *taken, const StateWork *work)
 {
 	if (taken)
 	{
@@ -313,7 +313,7 @@ ScanTellReasons(PlannerInfo *root, List *matches, const Path *taken, const State
 		ereport(DEBUG1, (errmsg_internal("column scan not used: %s", reason)));
 		keep_reason(root, false, reason);
 	}
-	tell_gpu(root, matches, work);
+	report_gpu_reasons(root, matches, work);
 }
 
 /* ---- EXPLAIN ---- */

@@ -87,7 +87,7 @@ sketch_table_bytes(const Const *template, double rows, double others, bool toget
 static MemoryContext
 state_context(const KeyedStateType *type, MemoryContext context, bool partial)
 {
-	return partial ? StateOwnContext(type, context) : context;
+	return partial ? StateNewContext(type, context) : context;
 }
 
 static KeyedState *
@@ -286,10 +286,10 @@ static KeyedState *
 sets_start(const ScanAggregate *aggregate, MemoryContext context, bool partial)
 {
 	/* with a context of its own, the aggregate above can take the state over without a copy */
-	MemoryContext own =
+	MemoryContext separate =
 		partial ? AllocSetContextCreate(context, "QSketchScan sets", ALLOCSET_SMALL_SIZES)
 				: context;
-	SetsState *sets = SetsCreate(own);
+	SetsState *sets = SetsCreate(separate);
 
 	SetsTakeKeys(sets, aggregate->call->key_type, aggregate->call->aggref->inputcollid);
 	sets->keyed.key = *aggregate->keys;
@@ -303,7 +303,7 @@ const ColumnFamily column_families[FAMILY_BUILTIN + 1] = {
 	[FAMILY_FILTER] = { &filter_functions, false, filter_takes_keys, filter_check_template,
 						filter_table_bytes, filter_start, filter_gpu_reason },
 	[FAMILY_SETS] = { &sets_functions, true, sets_takes_keys, NULL, sets_table_bytes, sets_start,
-					  .shares_work = true },
+					  .builds_jointly = true },
 	[FAMILY_TOP] = { &top_functions, true, top_takes_keys, sketch_check_template,
 					 sketch_table_bytes, top_start },
 };

@@ -177,7 +177,7 @@ BeginTableScan(ScanState *state, ParallelTableScanDesc shared)
  * PostgreSQL 19 is not told that the table is only read.
  */
 TableScanDesc
-BeginOwnScan(Relation relation, Snapshot snapshot)
+BeginRelationScan(Relation relation, Snapshot snapshot)
 {
 #if PG_VERSION_NUM >= 190000
 	return table_beginscan(relation, snapshot, 0, NULL, SO_NONE);
@@ -242,13 +242,13 @@ next_serial(PageReader *reader)
 
 /* The next block that only this process of a parallel scan reads. */
 static BlockNumber
-next_own(PageReader *reader)
+next_uncounted(PageReader *reader)
 {
 	while (reader->next < reader->scan->rs_nblocks)
 	{
 		BlockNumber block = reader->next++;
 
-		if (PageSetHas(reader->left_out.own, block))
+		if (PageSetHas(reader->left_out.uncounted, block))
 			return block;
 	}
 	return InvalidBlockNumber;
@@ -276,7 +276,7 @@ next_given(PageReader *reader)
 static BlockNumber
 next_parallel(PageReader *reader)
 {
-	BlockNumber block = reader->left_out.own ? next_own(reader) : InvalidBlockNumber;
+	BlockNumber block = reader->left_out.uncounted ? next_uncounted(reader) : InvalidBlockNumber;
 
 	if (block != InvalidBlockNumber)
 		return block;
@@ -490,7 +490,7 @@ pin_ahead(PageReader *reader)
  * a table that grew along with other tables are scattered over shared memory.
  */
 void
-PageTuplesShareOut(PageTuples *tuples, Buffer next)
+PageTuplesSpreadPrefetch(PageTuples *tuples, Buffer next)
 {
 	tuples->stride = 0;
 	if (!BufferIsValid(next) || tuples->count == 0)
@@ -514,7 +514,7 @@ PageReaderNext(PageReader *reader, PageTuples *tuples)
 		return false;
 	pin_ahead(reader);
 	collect(reader, tuples);
-	PageTuplesShareOut(tuples, reader->ahead);
+	PageTuplesSpreadPrefetch(tuples, reader->ahead);
 	return true;
 }
 

@@ -75,8 +75,7 @@ PageSetRun(const PageSet *set, BlockNumber block)
 typedef struct LeftOut
 {
 	PageSet pages;
-	const PageSet
-		*own; /* pages of "pages" that it reads all the same, before any other; NULL: none */
+	const PageSet *uncounted; /* pages of "pages" that it reads all the same, first; NULL: none */
 } LeftOut;
 
 /*
@@ -110,7 +109,7 @@ typedef struct PageReader
 	struct ReadStream *stream; /* stream of a scan that leaves pages out */
 #endif
 	bool started;
-	BlockNumber next;     /* serial: next block; parallel: next one to look for in "left_out.own" */
+	BlockNumber next;     /* serial: next block; parallel: next one to find in "uncounted" */
 	BlockNumber left;     /* serial scan: pages still to come */
 	Buffer buffer;        /* pinned: the page of the current tuples */
 	Buffer ahead;         /* pinned: the next page */
@@ -122,12 +121,12 @@ typedef struct PageReader
 } PageReader;
 
 extern TableScanDesc BeginTableScan(ScanState *state, ParallelTableScanDesc shared);
-extern TableScanDesc BeginOwnScan(Relation relation, Snapshot snapshot);
+extern TableScanDesc BeginRelationScan(Relation relation, Snapshot snapshot);
 extern void
 PageReaderBegin(PageReader *reader, TableScanDesc scan, LeftOut left_out, uint64 copied);
 extern bool PageReaderNext(PageReader *reader, PageTuples *tuples);
 extern void PageReaderEnd(PageReader *reader);
 extern void PageCollectAll(Page page, PageTuples *tuples);
-extern void PageTuplesShareOut(PageTuples *tuples, Buffer next);
+extern void PageTuplesSpreadPrefetch(PageTuples *tuples, Buffer next);
 
 #endif

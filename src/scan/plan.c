@@ -76,7 +76,7 @@ typedef struct ScanPath
 	List *matches;    /* what the aggregates were recognized as */
 	List *having;     /* HAVING, as a list of conditions */
 	bool alone;       /* nothing else stands below its Gather */
-	int handover;     /* the parameter of a handover, or -1 */
+	int accumulator;  /* the parameter of an accumulator, or -1 */
 	int group_fields; /* number of grouping expressions; 0: no GROUP BY */
 	StateWork work;   /* expected work for each group */
 	Cost apart;       /* part of the cost: merging results and writing groups */
@@ -100,7 +100,7 @@ plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, Lis
 	scan->scan.plan.targetlist = tlist;
 	scan->scan.scanrelid = rel->relid;
 	scan->custom_exprs = list_make2(of->having, ScanParams(of->targets));
-	scan->custom_private = list_make2(list_make5_int(of->alone, of->handover, of->group_fields,
+	scan->custom_private = list_make2(list_make5_int(of->alone, of->accumulator, of->group_fields,
 													 (int) Min(of->work.rows, INT_MAX),
 													 (int) Min(of->work.together, INT_MAX)),
 									  of->matches);
@@ -125,7 +125,7 @@ describe(ScanPath *scan, const PlanStep *grouping, List *aggregates, List *exprs
 	scan->targets = list_concat_copy(aggregates, exprs);
 	scan->matches = grouping->matches;
 	scan->alone = workers > 0 && grouping->alone;
-	scan->handover = -1;
+	scan->accumulator = -1;
 	scan->group_fields = list_length(exprs);
 	scan->work.processes = workers > 0 ? workers + parallel_leader_participation : 1;
 	scan->work.together = Max(1, by->groups);
@@ -340,10 +340,10 @@ add_parallel(PlanStep *grouping, Path *path, double groups)
 
 	foreach (cell, grouping->output->pathlist)
 	{
-		const AggPath *own = lfirst(cell);
+		const AggPath *final = lfirst(cell);
 
-		if (grouping->by == NIL && IsA(own, AggPath) && IsA(own->subpath, GatherPath) &&
-			own->aggsplit == AGGSPLIT_FINAL_DESERIAL && reads_all_pages(&own->path))
+		if (grouping->by == NIL && IsA(final, AggPath) && IsA(final->subpath, GatherPath) &&
+			final->aggsplit == AGGSPLIT_FINAL_DESERIAL && reads_all_pages(&final->path))
 			grouping->output->pathlist = foreach_delete_current(grouping->output->pathlist, cell);
 	}
 	add_gather(grouping, path, groups);
@@ -457,7 +457,7 @@ spill_together(PlanStep *grouping, RelOptInfo *parent, PathTarget *target, doubl
  * path returns the rows, with the columns of the target.
  */
 static List *
-hand_over(PlanStep *grouping, RelOptInfo *parent, PathTarget *target, List *paths, double groups)
+accumulate(PlanStep *grouping, RelOptInfo *parent, PathTarget *target, List *paths, double groups)
 {
 	int param = assign_special_exec_param(grouping->root);
 	List *having = grouping->by ? grouping->having : NIL;
@@ -469,7 +469,7 @@ hand_over(PlanStep *grouping, RelOptInfo *parent, PathTarget *target, List *path
 	{
 		ScanPath *scan = lfirst(cell);
 
-		scan->handover = param;
+		scan->accumulator = param;
 		scan->work.together = Max(1, groups);
 		scan->work.rows = parent->rows / scan->work.together;
 		scan->custom.path.rows = 1;
@@ -497,7 +497,7 @@ make_append_path(PlanStep *grouping, RelOptInfo *parent, Path *model)
 		return NULL;
 	if (model == NULL && grouping->by == NIL && list_length(paths) > 1 &&
 		planner_rt_fetch(parent->relid, grouping->root)->rtekind == RTE_RELATION)
-		paths = hand_over(grouping, parent, grouping->target, paths, 1);
+		paths = accumulate(grouping, parent, grouping->target, paths, 1);
 	path = append_of(grouping->root, parent, model ? NIL : paths, model ? paths : NIL, workers,
 					 model && model->parallel_aware);
 	path->pathtarget = grouping->target;
@@ -517,7 +517,7 @@ add_collected_groups(PlanStep *grouping, RelOptInfo *parent, List *aggregates, d
 
 	if (!child_paths(grouping, parent->relid, target, 0, &paths) || paths == NIL)
 		return false;
-	paths = hand_over(grouping, parent, target, paths, groups);
+	paths = accumulate(grouping, parent, target, paths, groups);
 	path = append_of(grouping->root, parent, paths, NIL, 0, false);
 	path->pathtarget = target;
 	add_path(grouping->output, (Path *) create_projection_path(grouping->root, grouping->output,
@@ -649,7 +649,7 @@ scan_in(const Path *path)
 
 /* Report why the path that will be taken uses neither the scan nor the GPU. */
 static void
-tell_reasons(PlannerInfo *root, const RelOptInfo *input, const RelOptInfo *output, List *matches)
+report_reasons(PlannerInfo *root, const RelOptInfo *input, const RelOptInfo *output, List *matches)
 {
 	const Path *path = ScanCheapestPath(root, output);
 	const ScanPath *scan = path ? scan_in(path) : NULL;
@@ -659,7 +659,7 @@ tell_reasons(PlannerInfo *root, const RelOptInfo *input, const RelOptInfo *outpu
 		work = scan->work;
 	else if (path)
 		work = ScanWorkWithout(path, input);
-	ScanTellReasons(root, matches, scan ? NULL : path, &work);
+	ScanReportReasons(root, matches, scan ? NULL : path, &work);
 }
 
 /*
@@ -687,7 +687,7 @@ add_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptI
 	{
 		offer_paths(root, input, output, matches);
 		if (ScanReasonsWanted(root))
-			tell_reasons(root, input, output, matches);
+			report_reasons(root, input, output, matches);
 	}
 	PG_FINALLY();
 	{

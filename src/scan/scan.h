@@ -88,7 +88,7 @@ extern bool ScanReasonsWanted(const PlannerInfo *root);
 extern const Path *ScanCheapestPath(PlannerInfo *root, const RelOptInfo *output);
 extern StateWork ScanWorkWithout(const Path *path, const RelOptInfo *input);
 extern void
-ScanTellReasons(PlannerInfo *root, List *matches, const Path *taken, const StateWork *work);
+ScanReportReasons(PlannerInfo *root, List *matches, const Path *taken, const StateWork *work);
 extern void ScanReasonsInit(void);
 
 /* match.c: the arguments of a call, of one of our aggregates or of another one. */
@@ -206,7 +206,7 @@ struct ColumnFamily
 	 * True if the processes make one value together and wait for one another.  Then the
 	 * number of processes that run at the same time matters.
 	 */
-	bool shares_work;
+	bool builds_jointly;
 };
 
 enum
@@ -389,9 +389,9 @@ typedef struct ScanCounts
 	uint64 pages_visible; /* pages read that were all-visible */
 	uint64 pages_copied;  /* pages that were not read, because a GPU has their keys */
 	uint64 groups;
-	uint64 spilled; /* values of groups that were written to a sort */
-	bool copies;    /* the use of cached columns was examined */
-	bool on_cpu;    /* at least one sketch was made on the CPU */
+	uint64 spilled;       /* values of groups that were written to a sort */
+	bool cached_examined; /* the use of cached columns was examined */
+	bool on_cpu;          /* at least one sketch was made on the CPU */
 	bool on_gpu;
 } ScanCounts;
 
@@ -406,7 +406,7 @@ ScanCountsAdd(ScanCounts *counts, const ScanCounts *more)
 	counts->pages_copied += more->pages_copied;
 	counts->groups += more->groups;
 	counts->spilled += more->spilled;
-	counts->copies |= more->copies;
+	counts->cached_examined |= more->cached_examined;
 	counts->on_cpu |= more->on_cpu;
 	counts->on_gpu |= more->on_gpu;
 }
@@ -415,7 +415,7 @@ ScanCountsAdd(ScanCounts *counts, const ScanCounts *more)
 extern void ScanCountKeys(ScanCounts *counts, const ScanAggregate *aggregate, int count);
 
 /* collect.c: sketches or groups that the scans of several tables fill one after the other. */
-typedef struct ScanHandover
+typedef struct ScanAccumulator
 {
 	MemoryContext context;
 	ScanAggregate *aggregate;  /* sketches that a child has filled; NULL: none yet */
@@ -424,11 +424,11 @@ typedef struct ScanHandover
 	bool returning;            /* all children have run, and the groups are being returned */
 	bool cached;               /* columns of a child are cached on a GPU */
 	List *scans;               /* states of the child scans */
-} ScanHandover;
+} ScanAccumulator;
 
-extern ScanHandover *ScanHandoverOf(EState *estate, int param);
-extern bool ScanHandoverTake(ScanHandover *handover, ScanAggregate *aggregate, int count,
-							 MemoryContext *context);
+extern ScanAccumulator *ScanAccumulatorOf(EState *estate, int param);
+extern bool ScanAccumulatorTake(ScanAccumulator *accumulator, ScanAggregate *aggregate, int count,
+								MemoryContext *context);
 extern List *ScanTargets(List *exprs);
 extern Path *
 ScanCollectPath(RelOptInfo *rel, PathTarget *target, int fields, List *having, int param);
@@ -463,7 +463,8 @@ extern void SharedBuildSets(SharedBuild *shared, dsa_area *area, ScanAggregate *
 extern ActivityHandle ScanReportBegin(const PageReader *reader, const SharedScan *shared);
 extern void ScanReport(const ActivityHandle *activity, const PageReader *reader,
 					   const ScanAggregate *aggregate, int count);
-extern bool ScanCountsTold(const ScanCounts *counts, const PlanState *node, const ExplainState *es);
+extern bool
+ScanCountsAreKnown(const ScanCounts *counts, const PlanState *node, const ExplainState *es);
 extern void ScanExplainExprs(const char *label, List *exprs, const CustomScan *scan,
 							 List *ancestors, ExplainState *es);
 extern void ScanExplainGroups(const ScanCounts *counts, ExplainState *es);
@@ -479,7 +480,7 @@ extern void ScanExplainPages(const ScanCounts *counts, ExplainState *es);
 enum
 {
 	PLAN_ALONE,        /* nothing else stands below its Gather */
-	PLAN_HANDOVER,     /* the parameter of a ScanHandover, or -1 */
+	PLAN_ACCUMULATOR,  /* the parameter of a ScanAccumulator, or -1 */
 	PLAN_GROUP_FIELDS, /* number of grouping columns and expressions; 0: no GROUP BY */
 	PLAN_ROWS,         /* rows that each process expects for a group, at most INT_MAX */
 	PLAN_TOGETHER      /* groups that the planner expects, at most INT_MAX */

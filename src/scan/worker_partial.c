@@ -86,8 +86,8 @@ static planner_hook_type previous_hook;
 typedef struct PartialCall
 {
 	Oid aggregate; /* our aggregate */
-	FormData_pg_aggregate wrapper_parts;
-	FormData_pg_aggregate parts;
+	FormData_pg_aggregate wrapper_form;
+	FormData_pg_aggregate form;
 	Oid output; /* output or send function of the state's type */
 	List *args; /* its arguments */
 } PartialCall;
@@ -197,15 +197,15 @@ match(const Aggref *aggref, PartialCall *call)
 	int count;
 	bool varlena;
 
-	if (!has_shape(aggref) || !AggregateParts(aggref->aggfnoid, &call->wrapper_parts) ||
-		!is_loaded_as(call->wrapper_parts.aggtransfn, TRANSITION) ||
-		!is_loaded_as(call->wrapper_parts.aggfinalfn, wrapper->final))
+	if (!has_shape(aggref) || !AggregateReadForm(aggref->aggfnoid, &call->wrapper_form) ||
+		!is_loaded_as(call->wrapper_form.aggtransfn, TRANSITION) ||
+		!is_loaded_as(call->wrapper_form.aggfinalfn, wrapper->final))
 		return false;
 	call->aggregate = named_aggregate(aggref);
-	if (!is_ours(call->aggregate) || !AggregateParts(call->aggregate, &call->parts) ||
-		get_func_signature(call->aggregate, &declared, &count) != call->parts.aggtranstype)
+	if (!is_ours(call->aggregate) || !AggregateReadForm(call->aggregate, &call->form) ||
+		get_func_signature(call->aggregate, &declared, &count) != call->form.aggtranstype)
 		return false;
-	wrapper->find_output(call->parts.aggtranstype, &call->output, &varlena);
+	wrapper->find_output(call->form.aggtranstype, &call->output, &varlena);
 	call->args = unpacked(aggref, count);
 	return call->args != NIL && has_types(call->aggregate, call->args, declared);
 }
@@ -225,10 +225,9 @@ may_execute(Oid function, Oid role)
 static bool
 is_permitted(const Aggref *aggref, const PartialCall *call, List **functions)
 {
-	const Oid of_user[] = { aggref->aggfnoid,       call->aggregate,
-							call->parts.aggtransfn, call->parts.aggcombinefn,
-							call->parts.aggfinalfn, call->output };
-	const Oid of_wrapper[] = { call->wrapper_parts.aggtransfn, call->wrapper_parts.aggfinalfn };
+	const Oid of_user[] = { aggref->aggfnoid,        call->aggregate,       call->form.aggtransfn,
+							call->form.aggcombinefn, call->form.aggfinalfn, call->output };
+	const Oid of_wrapper[] = { call->wrapper_form.aggtransfn, call->wrapper_form.aggfinalfn };
 	Oid wrapper_owner = FunctionOwner(aggref->aggfnoid);
 	Oid owner = FunctionOwner(call->aggregate);
 	int i;
@@ -257,7 +256,7 @@ make_aggref(const Aggref *aggref, const PartialCall *call)
 	ListCell *cell;
 
 	ours->aggfnoid = call->aggregate;
-	ours->aggtype = call->parts.aggtranstype;
+	ours->aggtype = call->form.aggtranstype;
 	foreach (cell, call->args)
 	{
 		Node *expr = lfirst(cell);

@@ -7,14 +7,14 @@
  * worker count the keys of all pages whose copy is true, and reads the other pages.
  *
  * When is the copy of a page true?  Every tuple of a page whose bit in the visibility
- * map is set is visible to every snapshot that was taken before the look at the map.
+ * map is set is visible to every snapshot that was taken before the check of the map.
  * Whoever sets a bit writes WAL, and the LSN of that record becomes the LSN of the
  * map's page.  Whoever inserts, updates or deletes a tuple clears the bit of its page.
  * So there are two ways to tell:
  *
  *	1. The bit was set before the page was copied and is set now, and the map's page
  *	   has the same LSN as then: nobody has set a bit in between, so this bit was not
- *	   cleared either, and the tuples are the same.  One look decides for all pages that a
+ *	   cleared either, and the tuples are the same.  One check decides for all pages that a
  *	   page of the map covers (a chunk), 255 MB of the table.
  *	2. The LSN of the map's page has moved, but the bit is set now, and the page itself
  *	   has the LSN that it was copied with: all changes of tuples move that LSN.
@@ -35,7 +35,7 @@
  * cached columns only if all of them are true for it.  They may have been copied at different
  * times.  Each is true now, so each has the tuples that the page has now, in the order of
  * their line pointers, which nothing changes as long as the tuples are there.  A page that
- * changes between two looks at the map cannot become all-visible again for what this query's
+ * changes between two checks of the map cannot become all-visible again for what this query's
  * snapshot does not see: until the snapshot is gone, only changes that were undone can pass,
  * and they leave the visible tuples where they were.
  *
@@ -56,11 +56,11 @@
 #include "scan/scan.h"
 
 /* The LSN and the bits of a page of the visibility map, read under one lock. */
-typedef struct MapLook
+typedef struct MapPage
 {
 	uint64 lsn;
 	GpuPages visible;
-} MapLook;
+} MapPage;
 
 /* The number of chunks of a table that has "blocks" pages. */
 static inline uint32
@@ -81,13 +81,13 @@ typedef struct CachedCheck
 } CachedCheck;
 
 /* check.c */
-extern void CachedTestPoint(int place);
+extern void CachedTestPoint(int point);
 extern const char *CachedTableRefusal(Relation relation);
 extern bool CachedTakesKeys(Form_pg_attribute attribute);
 extern bool CachedMayRead(Oid relid, AttrNumber attribute);
 extern bool CachedMayVanish(Oid relid, AttrNumber attribute);
 extern GpuColumn CachedColumn(Relation relation, AttrNumber attribute, Oid collation);
-extern bool CachedLook(Relation relation, uint32 chunk, BlockNumber blocks, MapLook *look);
+extern bool CachedReadMap(Relation relation, uint32 chunk, BlockNumber blocks, MapPage *map);
 extern uint32 CachedVisiblePages(Relation relation, uint32 chunk);
 extern GpuPages *CachedAllPages(uint32 chunks);
 extern void CachedTruePages(const CachedCheck *check, int checks);
@@ -107,8 +107,8 @@ struct CachedColumns
 	int group;           /* the number of the grouping column; -1: no GROUP BY */
 	PageSet *taken;      /* for each aggregate: pages whose keys were counted from cached columns */
 	PageSet all;         /* pages that are in the sets "taken" of all aggregates */
-	PageSet lost;        /* parallel scan: pages announced as cached, but not counted */
-	bool any_lost;       /* "lost" has pages */
+	PageSet uncounted;   /* parallel scan: pages announced as cached, but not counted */
+	bool any_uncounted;  /* "uncounted" has pages */
 	uint64 pages;        /* pages in "all" */
 	bool asked;          /* another partition's scan has requested our chunks for this run */
 	bool used;           /* "taken" is filled for this run */
@@ -129,7 +129,7 @@ typedef struct CachedTests
 /* The use of cached columns in a run. */
 typedef struct CachedRun
 {
-	CachedColumns *copies;
+	CachedColumns *cached;
 	Relation relation;
 	const WantedRows *rows;
 	BlockNumber blocks; /* pages of the table */
@@ -153,7 +153,7 @@ struct ScanGroups;
 /* What a run wants of cached columns. */
 typedef struct CachedUse
 {
-	CachedColumns *copies; /* NULL: no columns are cached on a GPU */
+	CachedColumns *cached; /* NULL: no columns are cached on a GPU */
 	const WantedRows *rows;
 	Snapshot snapshot;
 	BlockNumber blocks; /* pages of the table */
@@ -187,8 +187,8 @@ typedef struct CachedQuery
 
 /* match.c */
 extern const char *
-CachedColumnsNeed(CachedColumns *copies, Relation relation, const CachedQuery *query);
-extern bool CachedTestsColumn(CachedTests *tests, int column, uint16 *place);
+CachedColumnsNeed(CachedColumns *cached, Relation relation, const CachedQuery *query);
+extern bool CachedTestsColumn(CachedTests *tests, int column, uint16 *position);
 extern bool CachedTestsAdd(CachedTests *tests, int column, const qb_test *test);
 extern bool CachedTestsPair(CachedTests *tests, int column);
 extern bool CachedConditionsTests(const CachedRun *run, int filter, CachedTests *tests);
@@ -210,7 +210,7 @@ extern void CachedTake(const CachedKeys *keys, int tables, ScanAggregate *aggreg
 extern CachedColumns *CachedColumnsCreate(Relation relation, const CustomScan *plan,
 										  const ScanAggregate *aggregate, int count);
 extern void
-CachedColumnsExplain(const CachedColumns *copies, Relation relation, struct ExplainState *es);
+CachedColumnsExplain(const CachedColumns *cached, Relation relation, struct ExplainState *es);
 
 /* match.c */
 extern double ScanCopiedFraction(PlannerInfo *root, const RelOptInfo *table, List *calls,
@@ -218,9 +218,9 @@ extern double ScanCopiedFraction(PlannerInfo *root, const RelOptInfo *table, Lis
 
 /* True if this aggregate got the page's keys from a cached column. */
 static inline bool
-CachedColumnsHave(const CachedColumns *copies, int i, BlockNumber block)
+CachedColumnsHave(const CachedColumns *cached, int i, BlockNumber block)
 {
-	return copies->used && PageSetHas(&copies->taken[i], block);
+	return cached->used && PageSetHas(&cached->taken[i], block);
 }
 
 #endif

@@ -30,14 +30,14 @@
  * keys are counted.
  */
 void
-CachedTestPoint(int place)
+CachedTestPoint(int point)
 {
 	static void (**function)(int) = NULL;
 
 	if (function == NULL)
 		function = (void (**)(int)) find_rendezvous_variable("qsketch_copy_checked");
 	if (*function)
-		(*function)(place);
+		(*function)(point);
 }
 
 /* Returns why no column of this table can be cached or used from the cache; NULL: they can. */
@@ -232,7 +232,7 @@ take_bits(const uint8 *map, GpuPages *visible)
 
 /* Read the map's page of a chunk; false: the page does not exist, or has no LSN. */
 bool
-CachedLook(Relation relation, uint32 chunk, BlockNumber blocks, MapLook *look)
+CachedReadMap(Relation relation, uint32 chunk, BlockNumber blocks, MapPage *map)
 {
 	BlockNumber first = chunk * (BlockNumber) GPU_CHUNK_PAGES;
 	Buffer buffer = InvalidBuffer;
@@ -242,11 +242,11 @@ CachedLook(Relation relation, uint32 chunk, BlockNumber blocks, MapLook *look)
 	if (!BufferIsValid(buffer))
 		return false;
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	look->lsn = BufferGetLSNAtomic(buffer);
-	take_bits((const uint8 *) PageGetContents(BufferGetPage(buffer)), &look->visible);
+	map->lsn = BufferGetLSNAtomic(buffer);
+	take_bits((const uint8 *) PageGetContents(BufferGetPage(buffer)), &map->visible);
 	UnlockReleaseBuffer(buffer);
-	GpuPagesRemoveFrom(&look->visible, blocks > first ? Min(blocks - first, GPU_CHUNK_PAGES) : 0);
-	return look->lsn != InvalidXLogRecPtr;
+	GpuPagesRemoveFrom(&map->visible, blocks > first ? Min(blocks - first, GPU_CHUNK_PAGES) : 0);
+	return map->lsn != InvalidXLogRecPtr;
 }
 
 /* The number of all-visible pages among 256. */
@@ -335,17 +335,17 @@ keep_unchanged(Relation relation, uint32 chunk, const uint64 *lsn, GpuPages *pag
  * chunk.
  */
 static void
-pages_by_lsn(const CachedCheck *check, uint32 i, const GpuColumnState *state, const MapLook *look,
+pages_by_lsn(const CachedCheck *check, uint32 i, const GpuColumnState *state, const MapPage *map,
 			 GpuPages *pages)
 {
 	uint64 *lsn = palloc(GPU_CHUNK_PAGES * sizeof(uint64));
 
-	*pages = look->visible;
+	*pages = map->visible;
 	GpuPagesKeepCopied(pages, state);
 	if (GpuColumnLsns(&check->ref[i], lsn))
 	{
 		keep_unchanged(check->relation, check->first + i, lsn, pages);
-		GpuColumnRenew(&check->ref[i], state->map_lsn, look->lsn, pages);
+		GpuColumnRenew(&check->ref[i], state->map_lsn, map->lsn, pages);
 	}
 	else
 		memset(pages, 0, sizeof(*pages));
@@ -354,42 +354,42 @@ pages_by_lsn(const CachedCheck *check, uint32 i, const GpuColumnState *state, co
 
 /* Keep the pages of a chunk whose copies are true now. */
 static void
-keep_true(const CachedCheck *check, uint32 i, const GpuColumnState *state, const MapLook *look)
+keep_true(const CachedCheck *check, uint32 i, const GpuColumnState *state, const MapPage *map)
 {
 	GpuPages *pages = &check->pages[i];
-	GpuPages own;
+	GpuPages unchanged;
 
 	CachedTestPoint(0);
-	if (look->lsn == state->map_lsn)
+	if (map->lsn == state->map_lsn)
 	{
 		GpuPagesKeepCopied(pages, state);
-		GpuPagesKeep(pages, &look->visible);
+		GpuPagesKeep(pages, &map->visible);
 		return;
 	}
-	pages_by_lsn(check, i, state, look, &own);
-	GpuPagesKeep(pages, &own);
+	pages_by_lsn(check, i, state, map, &unchanged);
+	GpuPagesKeep(pages, &unchanged);
 }
 
 /*
- * Keep only the true pages of a chunk, for several columns of one table, with one look at the
+ * Keep only the true pages of a chunk, for several columns of one table, with one check of the
  * map.  "state" is the chunk's state in the first column; each next column's state is
  * check->count further.
  */
 static void
 check_chunk(const CachedCheck *check, int columns, uint32 i, const GpuColumnState *state)
 {
-	MapLook look;
-	bool looked = false;
+	MapPage map;
+	bool map_was_read = false;
 	bool good = false;
 	int c;
 
 	for (c = 0; c < columns; c++, state += check->count)
 	{
-		if (state->there && !looked)
-			good = CachedLook(check->relation, check->first + i, check->blocks, &look);
-		looked |= state->there;
+		if (state->there && !map_was_read)
+			good = CachedReadMap(check->relation, check->first + i, check->blocks, &map);
+		map_was_read |= state->there;
 		if (state->there && good)
-			keep_true(&check[c], i, state, &look);
+			keep_true(&check[c], i, state, &map);
 		else
 			memset(&check[c].pages[i], 0, sizeof(GpuPages));
 	}

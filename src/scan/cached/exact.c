@@ -35,10 +35,10 @@
 #include "utils/snapmgr.h"
 
 /*
- * Cached columns are used if they have at least this share of the pages, because a single
+ * Cached columns are used if they have at least this fraction of the pages, because a single
  * process reads the other pages.
  */
-#define LEAST_SHARE 0.5
+#define LEAST_FRACTION 0.5
 
 /* A column of a table, its chunks, and their true pages. */
 typedef struct ExactColumn
@@ -166,7 +166,7 @@ find_chunks(ExactColumn *c)
 }
 
 static bool
-find_copies(Exact *e)
+find_cached_chunks(Exact *e)
 {
 	uint64 found = 0;
 	uint64 chunks = 0;
@@ -205,7 +205,7 @@ find_pages(Exact *e, ExactColumn *c)
 }
 
 static bool
-is_copy(const Exact *e, const GpuColumn *column)
+has_column(const Exact *e, const GpuColumn *column)
 {
 	int i;
 
@@ -223,17 +223,17 @@ static uint64
 most_keys(const Exact *e)
 {
 	int count;
-	GpuCachedColumn *copy = GpuColumnList(&count);
+	GpuCachedColumn *cached = GpuColumnList(&count);
 	uint64 keys = (e->blocks - e->count) * MaxHeapTuplesPerPage;
 	int i;
 
 	for (i = 0; i < count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (is_copy(e, &copy[i].column))
-			keys += copy[i].bytes / sizeof(uint64);
+		if (has_column(e, &cached[i].column))
+			keys += cached[i].bytes / sizeof(uint64);
 	}
-	pfree(copy);
+	pfree(cached);
 	return keys;
 }
 
@@ -316,7 +316,7 @@ count_keys(const Exact *e, int n, int *count)
 
 /*
  * Find the true pages of all tables.  The table scans must begin first: they register the
- * read of the table in a serializable transaction, which must not be later than the look at
+ * read of the table in a serializable transaction, which must not be later than the check of
  * the map.
  */
 static void
@@ -325,7 +325,7 @@ find_all_pages(Exact *e)
 	int i;
 
 	for (i = 0; i < e->columns; i++)
-		e->column[i].scan = BeginOwnScan(e->column[i].relation, GetActiveSnapshot());
+		e->column[i].scan = BeginRelationScan(e->column[i].relation, GetActiveSnapshot());
 	for (i = 0; i < e->columns; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -343,7 +343,7 @@ count_copied(Exact *e, int n, int *count)
 
 	find_all_pages(e);
 	CachedTestPoint(1);
-	enough = e->count >= LEAST_SHARE * e->blocks;
+	enough = e->count >= LEAST_FRACTION * e->blocks;
 	if (enough)
 		best = count_keys(e, n, count);
 	for (i = 0; i < e->columns; i++)
@@ -361,11 +361,11 @@ count_copied(Exact *e, int n, int *count)
 
 /* Count with the cached columns of these tables, unless there are none or there is a refusal. */
 static GpuExactKey *
-try_copies(Exact *e, const TopQuestion *question, const char *refusal, int *count)
+try_cached_columns(Exact *e, const TopQuestion *question, const char *refusal, int *count)
 {
 	int i;
 
-	if (!find_copies(e))
+	if (!find_cached_chunks(e))
 		return NULL;
 	for (i = 0; i < e->columns && refusal == NULL; i++)
 		refusal = CachedTableRefusal(e->column[i].relation);
@@ -377,7 +377,7 @@ try_copies(Exact *e, const TopQuestion *question, const char *refusal, int *coun
 
 /* The most frequent keys, in order; NULL: the question must be answered without cached columns. */
 static GpuExactKey *
-from_copies(const TopQuestion *question, int *count)
+exact_from_cached(const TopQuestion *question, int *count)
 {
 	AttrNumber attribute;
 	Relation relation;
@@ -393,7 +393,7 @@ from_copies(const TopQuestion *question, int *count)
 	relation = relation_open(question->relation, NoLock);
 	refusal = find_refusal(relation, attribute, question);
 	open_tables(&e, relation, question->name);
-	best = try_copies(&e, question, refusal, count);
+	best = try_cached_columns(&e, question, refusal, count);
 	close_tables(&e);
 	relation_close(relation, NoLock);
 	return best;
@@ -402,5 +402,5 @@ from_copies(const TopQuestion *question, int *count)
 void
 CachedExactInit(void)
 {
-	TopExactFromCached = from_copies;
+	TopExactFromCached = exact_from_cached;
 }

@@ -29,7 +29,7 @@
 #include "pg/sketch_state.h"
 #include "pg/top_state.h"
 
-static const char copy_gone[] = "a cached column was freed, or the GPU has no room";
+static const char chunk_gone[] = "a cached column was freed, or the GPU has no room";
 
 /* The distinct values of the grouping column. */
 typedef struct GroupValues
@@ -111,7 +111,7 @@ list_keys(const Tables *tables, int aggregate, const CachedTests *tests)
 		const CachedRun *run = &tables->run[i];
 
 		keys[i] =
-			(CachedKeys){ run, aggregate < 0 ? run->copies->group : run->copies->key[aggregate],
+			(CachedKeys){ run, aggregate < 0 ? run->cached->group : run->cached->key[aggregate],
 						  &tests[i], CachedPages(run) };
 		if (tests[i].none)
 			memset(keys[i].pages, 0, run->chunks * sizeof(GpuPages));
@@ -137,11 +137,11 @@ static CachedTests *
 list_tests(const Tables *tables, int filter)
 {
 	CachedTests *tests = palloc0(tables->count * sizeof(CachedTests));
-	uint16 place;
+	uint16 position;
 	int i;
 
 	for (i = 0; i < tables->count; i++)
-		if (!CachedTestsColumn(&tests[i], tables->run[i].copies->group, &place) ||
+		if (!CachedTestsColumn(&tests[i], tables->run[i].cached->group, &position) ||
 			!CachedConditionsTests(&tables->run[i], filter, &tests[i]))
 			return NULL;
 	return tests;
@@ -151,19 +151,19 @@ list_tests(const Tables *tables, int filter)
 static CachedTests *
 add_test(const Tables *tables, const CachedTests *tests, const qb_test *test)
 {
-	CachedTests *own = palloc(tables->count * sizeof(CachedTests));
+	CachedTests *extended = palloc(tables->count * sizeof(CachedTests));
 	int i;
 
-	memcpy(own, tests, tables->count * sizeof(CachedTests));
+	memcpy(extended, tests, tables->count * sizeof(CachedTests));
 	for (i = 0; i < tables->count; i++)
-		if (!CachedTestsAdd(&own[i], tables->run[i].copies->group, test))
+		if (!CachedTestsAdd(&extended[i], tables->run[i].cached->group, test))
 			return NULL;
-	return own;
+	return extended;
 }
 
 /* Have the worker read the grouping columns of all pages; false: a chunk is gone. */
 static bool
-look_at_rows(const Tables *tables, const CachedTests *tests, GpuProjection projection, int most,
+project_rows(const Tables *tables, const CachedTests *tests, GpuProjection projection, int most,
 			 Finding *finding)
 {
 	CachedKeys *keys = list_keys(tables, -1, tests);
@@ -198,11 +198,11 @@ find_values(const Tables *tables, int most)
 	values->null = false;
 	if (null == NULL)
 		return "too many conditions";
-	if (!look_at_rows(tables, where, PROJECT_KEYS, most, &finding))
-		return copy_gone;
+	if (!project_rows(tables, where, PROJECT_KEYS, most, &finding))
+		return chunk_gone;
 	if (finding.nulls && values->count <= most &&
-		!look_at_rows(tables, null, PROJECT_ROWS, 1, &finding))
-		return copy_gone;
+		!project_rows(tables, null, PROJECT_ROWS, 1, &finding))
+		return chunk_gone;
 	return values->count + values->null > most ? "too many groups" : NULL;
 }
 
@@ -333,7 +333,7 @@ take_explicit(const Tables *tables, int i, const CachedTests *tests, const bool 
 	{
 		ScanAggregate *aggregate = &tables->column[group][i];
 		qb_test test = test_of(tables->values, group);
-		CachedTests *own;
+		CachedTests *extended;
 
 		CHECK_FOR_INTERRUPTS();
 		if (dense[group])
@@ -343,12 +343,12 @@ take_explicit(const Tables *tables, int i, const CachedTests *tests, const bool 
 		}
 		if (all->top[group])
 			SketchFree(all->state[group]);
-		own = add_test(tables, tests, &test);
-		if (own == NULL)
+		extended = add_test(tables, tests, &test);
+		if (extended == NULL)
 			return "too many conditions";
-		if (!take_group(tables, i, own, aggregate))
-			return copy_gone;
-		pfree(own);
+		if (!take_group(tables, i, extended, aggregate))
+			return chunk_gone;
+		pfree(extended);
 	}
 	return NULL;
 }
@@ -375,7 +375,7 @@ take_all(const Tables *tables, int i, const CachedTests *tests, Together *of)
 	refusal = take_explicit(tables, i, tests, dense, all, together);
 	if (refusal == NULL && together->groups.count > 0 &&
 		!take_together(together, wanted, wanted_count))
-		refusal = copy_gone;
+		refusal = chunk_gone;
 	pfree(wanted);
 	free_keys(keys, tables->count);
 	return refusal;

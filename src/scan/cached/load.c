@@ -3,7 +3,7 @@
  *		Cached columns in SQL: qsketch_gpu_load and qsketch_gpu_unload, and the view
  *		qsketch_gpu_columns.
  *
- * A table is cached chunk by chunk.  First comes a look at the map's page of the chunk.
+ * A table is cached chunk by chunk.  First comes a read of the map's page of the chunk.
  * Then each page whose bit is set is read once, for all columns.  A chunk whose pages
  * are all there and true is not copied again.
  *
@@ -233,21 +233,22 @@ is_current(const GpuColumn *column)
  * gone.  Files of uncommitted transactions look gone, too; losing their chunks does no harm.
  */
 static int64
-forget_copies(Oid relid)
+forget_chunks(Oid relid)
 {
 	int count;
-	GpuCachedColumn *copy = GpuColumnList(&count);
+	GpuCachedColumn *cached = GpuColumnList(&count);
 	int64 forgotten = 0;
 	int i;
 
 	for (i = 0; i < count; i++)
-		if (copy[i].column.database == MyDatabaseId &&
-			(OidIsValid(relid) ? copy[i].column.relation == relid : !is_current(&copy[i].column)))
+		if (cached[i].column.database == MyDatabaseId &&
+			(OidIsValid(relid) ? cached[i].column.relation == relid
+							   : !is_current(&cached[i].column)))
 		{
-			forgotten += GpuForgetCached(&copy[i].ref);
-			GpuColumnForgetPushedOut(&copy[i].column);
+			forgotten += GpuForgetCached(&cached[i].ref);
+			GpuColumnForgetPushedOut(&cached[i].column);
 		}
-	pfree(copy);
+	pfree(cached);
 	return forgotten;
 }
 
@@ -255,20 +256,20 @@ forget_copies(Oid relid)
 
 /* True if all visible pages of a chunk are cached and true. */
 static bool
-is_complete(const Load *load, const LoadColumn *column, uint32 chunk, const MapLook *look)
+is_complete(const Load *load, const LoadColumn *column, uint32 chunk, const MapPage *map)
 {
-	GpuPages pages = look->visible;
+	GpuPages pages = map->visible;
 	const CachedCheck check = {
 		load->relation, load->blocks, chunk, 1, &column->ref[chunk], &pages
 	};
 
 	CachedTruePages(&check, 1);
-	return memcmp(&pages, &look->visible, sizeof(pages)) == 0;
+	return memcmp(&pages, &map->visible, sizeof(pages)) == 0;
 }
 
 /* Begin a chunk of each column that lacks it; false: no column needs this chunk. */
 static bool
-begin_chunk(Load *load, uint32 chunk, const MapLook *look)
+begin_chunk(Load *load, uint32 chunk, const MapPage *map)
 {
 	GpuColumnShape shape = { .root = load->root,
 							 .relation = RelationGetRelid(load->relation),
@@ -280,7 +281,7 @@ begin_chunk(Load *load, uint32 chunk, const MapLook *look)
 	{
 		LoadColumn *column = &load->column[i];
 
-		column->wanted = !column->failed && !is_complete(load, column, chunk, look);
+		column->wanted = !column->failed && !is_complete(load, column, chunk, map);
 		if (!column->wanted)
 			continue;
 		if (column->ref[chunk].serial != 0)
@@ -318,11 +319,11 @@ add_page(Load *load, uint32 page, uint64 lsn)
  * InvalidBuffer: none is left.
  */
 static Buffer
-pin_visible(const Load *load, uint32 chunk, const MapLook *look, uint32 *page)
+pin_visible(const Load *load, uint32 chunk, const MapPage *map, uint32 *page)
 {
 	BlockNumber first = chunk * (BlockNumber) GPU_CHUNK_PAGES;
 
-	while (*page < GPU_CHUNK_PAGES && !GpuPagesHave(&look->visible, *page))
+	while (*page < GPU_CHUNK_PAGES && !GpuPagesHave(&map->visible, *page))
 		(*page)++;
 	if (*page == GPU_CHUNK_PAGES)
 		return InvalidBuffer;
@@ -335,15 +336,15 @@ pin_visible(const Load *load, uint32 chunk, const MapLook *look, uint32 *page)
  * while a page is copied.
  */
 static void
-read_chunk(Load *load, uint32 chunk, const MapLook *look)
+read_chunk(Load *load, uint32 chunk, const MapPage *map)
 {
 	uint32 page = 0;
-	Buffer buffer = pin_visible(load, chunk, look, &page);
+	Buffer buffer = pin_visible(load, chunk, map, &page);
 
 	while (BufferIsValid(buffer))
 	{
 		uint32 next = page + 1;
-		Buffer ahead = pin_visible(load, chunk, look, &next);
+		Buffer ahead = pin_visible(load, chunk, map, &next);
 		uint64 lsn;
 
 		CHECK_FOR_INTERRUPTS();
@@ -355,7 +356,7 @@ read_chunk(Load *load, uint32 chunk, const MapLook *look)
 		}
 		if (CachedTakePage(buffer, load->tuples, &lsn))
 		{
-			PageTuplesShareOut(load->tuples, ahead);
+			PageTuplesSpreadPrefetch(load->tuples, ahead);
 			add_page(load, page, lsn);
 		}
 		ReleaseBuffer(buffer);
@@ -365,7 +366,7 @@ read_chunk(Load *load, uint32 chunk, const MapLook *look)
 }
 
 static void
-end_chunk(Load *load, uint32 chunk, const MapLook *look)
+end_chunk(Load *load, uint32 chunk, const MapPage *map)
 {
 	int i;
 
@@ -375,7 +376,7 @@ end_chunk(Load *load, uint32 chunk, const MapLook *look)
 
 		if (!column->wanted)
 			continue;
-		if (GpuColumnEnd(&column->load, look->lsn, &column->column, chunk))
+		if (GpuColumnEnd(&column->load, map->lsn, &column->column, chunk))
 			column->there += column->ref[chunk].serial == 0;
 		else
 			column->failed = true;
@@ -400,15 +401,15 @@ is_full(const Load *load)
 static void
 load_chunk(Load *load, uint32 chunk)
 {
-	MapLook look;
+	MapPage map;
 
-	if (!CachedLook(load->relation, chunk, load->blocks, &look) ||
-		GpuPagesCount(&look.visible) == 0)
+	if (!CachedReadMap(load->relation, chunk, load->blocks, &map) ||
+		GpuPagesCount(&map.visible) == 0)
 		return;
-	if (begin_chunk(load, chunk, &look))
+	if (begin_chunk(load, chunk, &map))
 	{
-		read_chunk(load, chunk, &look);
-		end_chunk(load, chunk, &look);
+		read_chunk(load, chunk, &map);
+		end_chunk(load, chunk, &map);
 	}
 }
 
@@ -512,7 +513,7 @@ qsketch_gpu_load(PG_FUNCTION_ARGS)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("there is no GPU to copy columns to"),
 						errdetail("The reason is: %s.", GpuMissingReason())));
-	(void) forget_copies(InvalidOid);
+	(void) forget_chunks(InvalidOid);
 	pages = load_all(&load);
 	CacheInvalidateRelcache(load.relation);
 	relation_close(load.relation, NoLock);
@@ -525,7 +526,7 @@ Datum
 qsketch_gpu_unload(PG_FUNCTION_ARGS)
 {
 	Relation relation = open_table(PG_GETARG_OID(0));
-	int64 forgotten = forget_copies(RelationGetRelid(relation));
+	int64 forgotten = forget_chunks(RelationGetRelid(relation));
 
 	CacheInvalidateRelcache(relation);
 	relation_close(relation, NoLock);
@@ -537,17 +538,17 @@ qsketch_gpu_unload(PG_FUNCTION_ARGS)
 /* Columns of qsketch_gpu_copies(). */
 enum
 {
-	COPY_RELATION,
-	COPY_ATTRIBUTE,
-	COPY_ROWS,
-	COPY_BYTES,
-	COPY_PAGES,
-	COPY_PAGES_TRUE,
-	COPY_LAST_USED,
-	COPY_PUSHED_OUT,
-	COPY_PUSHED_OUT_BY,
-	COPY_PUSHED_OUT_AT,
-	COPY_COLUMNS
+	CACHED_RELATION,
+	CACHED_ATTRIBUTE,
+	CACHED_ROWS,
+	CACHED_BYTES,
+	CACHED_PAGES,
+	CACHED_PAGES_TRUE,
+	CACHED_LAST_USED,
+	CACHED_PUSHED_OUT,
+	CACHED_PUSHED_OUT_BY,
+	CACHED_PUSHED_OUT_AT,
+	CACHED_COLUMNS
 };
 
 /* Sums over all chunks of a column. */
@@ -595,24 +596,24 @@ is_of_table(const GpuColumn *column)
  * table is open.
  */
 static void
-add_cached(Sum *sum, Relation relation, const GpuCachedColumn *copy, const GpuColumnState *state)
+add_cached(Sum *sum, Relation relation, const GpuCachedColumn *cached, const GpuColumnState *state)
 {
 	GpuPages pages;
-	MapLook look;
+	MapPage map;
 
 	if (!state->there)
 		return;
 	sum->keys += state->keys;
-	sum->bytes += copy->bytes;
+	sum->bytes += cached->bytes;
 	memset(&pages, 0xff, sizeof(pages));
 	GpuPagesKeepCopied(&pages, state);
 	sum->pages += GpuPagesCount(&pages);
-	sum->used = Max(sum->used, copy->used);
+	sum->used = Max(sum->used, cached->used);
 	if (relation == NULL ||
-		!CachedLook(relation, copy->chunk, RelationGetNumberOfBlocks(relation), &look) ||
-		look.lsn != state->map_lsn)
+		!CachedReadMap(relation, cached->chunk, RelationGetNumberOfBlocks(relation), &map) ||
+		map.lsn != state->map_lsn)
 		return;
-	GpuPagesKeep(&pages, &look.visible);
+	GpuPagesKeep(&pages, &map.visible);
 	sum->pages_true += GpuPagesCount(&pages);
 }
 
@@ -624,7 +625,7 @@ is_same(const GpuCachedColumn *a, const GpuCachedColumn *b)
 
 /* Add the figures of all chunks of the first chunk's column. */
 static void
-add_all_cached(Sum *sum, Relation relation, const GpuCachedColumn *copy, int count)
+add_all_cached(Sum *sum, Relation relation, const GpuCachedColumn *cached, int count)
 {
 	GpuColumnState *state = palloc(count * sizeof(*state));
 	GpuRef *ref = palloc0(count * sizeof(*ref));
@@ -632,15 +633,15 @@ add_all_cached(Sum *sum, Relation relation, const GpuCachedColumn *copy, int cou
 
 	for (i = 0; i < count; i++)
 	{
-		if (!is_same(&copy[i], copy))
+		if (!is_same(&cached[i], cached))
 			continue;
-		ref[i] = copy[i].ref;
-		if (copy[i].pushed_out > 0)
-			sum->out = copy[i];
+		ref[i] = cached[i].ref;
+		if (cached[i].pushed_out > 0)
+			sum->out = cached[i];
 	}
 	GpuColumnDescribe(ref, count, state);
 	for (i = 0; i < count; i++)
-		add_cached(sum, relation, &copy[i], &state[i]);
+		add_cached(sum, relation, &cached[i], &state[i]);
 	pfree(ref);
 	GpuColumnFreeStates(state, count);
 }
@@ -648,23 +649,23 @@ add_all_cached(Sum *sum, Relation relation, const GpuCachedColumn *copy, int cou
 static void
 put_row(ReturnSetInfo *result, const GpuColumn *column, const Sum *sum, bool map)
 {
-	Datum values[COPY_COLUMNS];
-	bool nulls[COPY_COLUMNS] = { 0 };
+	Datum values[CACHED_COLUMNS];
+	bool nulls[CACHED_COLUMNS] = { 0 };
 
-	values[COPY_RELATION] = ObjectIdGetDatum(column->relation);
-	values[COPY_ATTRIBUTE] = Int16GetDatum(column->attribute);
-	values[COPY_ROWS] = Int64GetDatum(sum->keys);
-	values[COPY_BYTES] = Int64GetDatum(sum->bytes);
-	values[COPY_PAGES] = Int64GetDatum(sum->pages);
-	values[COPY_PAGES_TRUE] = Int64GetDatum(sum->pages_true);
-	values[COPY_LAST_USED] = TimestampTzGetDatum((TimestampTz) sum->used);
-	nulls[COPY_PAGES_TRUE] = !map;
-	nulls[COPY_LAST_USED] = sum->used == 0;
-	values[COPY_PUSHED_OUT] = Int32GetDatum((int32) sum->out.pushed_out);
-	values[COPY_PUSHED_OUT_BY] = ObjectIdGetDatum(sum->out.pushed_out_by);
-	nulls[COPY_PUSHED_OUT_BY] = !OidIsValid(sum->out.pushed_out_by);
-	values[COPY_PUSHED_OUT_AT] = TimestampTzGetDatum((TimestampTz) sum->out.pushed_out_at);
-	nulls[COPY_PUSHED_OUT_AT] = sum->out.pushed_out == 0;
+	values[CACHED_RELATION] = ObjectIdGetDatum(column->relation);
+	values[CACHED_ATTRIBUTE] = Int16GetDatum(column->attribute);
+	values[CACHED_ROWS] = Int64GetDatum(sum->keys);
+	values[CACHED_BYTES] = Int64GetDatum(sum->bytes);
+	values[CACHED_PAGES] = Int64GetDatum(sum->pages);
+	values[CACHED_PAGES_TRUE] = Int64GetDatum(sum->pages_true);
+	values[CACHED_LAST_USED] = TimestampTzGetDatum((TimestampTz) sum->used);
+	nulls[CACHED_PAGES_TRUE] = !map;
+	nulls[CACHED_LAST_USED] = sum->used == 0;
+	values[CACHED_PUSHED_OUT] = Int32GetDatum((int32) sum->out.pushed_out);
+	values[CACHED_PUSHED_OUT_BY] = ObjectIdGetDatum(sum->out.pushed_out_by);
+	nulls[CACHED_PUSHED_OUT_BY] = !OidIsValid(sum->out.pushed_out_by);
+	values[CACHED_PUSHED_OUT_AT] = TimestampTzGetDatum((TimestampTz) sum->out.pushed_out_at);
+	nulls[CACHED_PUSHED_OUT_AT] = sum->out.pushed_out == 0;
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
@@ -690,9 +691,9 @@ open_unless_locked(Oid relid)
  * no table is locked.
  */
 static void
-put_column(ReturnSetInfo *result, const GpuCachedColumn *copy, int count)
+put_column(ReturnSetInfo *result, const GpuCachedColumn *cached, int count)
 {
-	const GpuColumn *column = &copy->column;
+	const GpuColumn *column = &cached->column;
 	Relation relation;
 	Sum sum = { 0 };
 
@@ -701,7 +702,7 @@ put_column(ReturnSetInfo *result, const GpuCachedColumn *copy, int count)
 	relation = open_unless_locked(column->relation);
 	if (is_of_table(column))
 	{
-		add_all_cached(&sum, relation, copy, count);
+		add_all_cached(&sum, relation, cached, count);
 		put_row(result, column, &sum, relation != NULL);
 	}
 	if (relation)
@@ -715,7 +716,7 @@ qsketch_gpu_copies(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	int count;
-	GpuCachedColumn *copy = GpuColumnList(&count);
+	GpuCachedColumn *cached = GpuColumnList(&count);
 	int i;
 	int j;
 
@@ -723,10 +724,10 @@ qsketch_gpu_copies(PG_FUNCTION_ARGS)
 	for (i = 0; i < count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		for (j = 0; j < i && !is_same(&copy[i], &copy[j]); j++)
+		for (j = 0; j < i && !is_same(&cached[i], &cached[j]); j++)
 			;
-		if (j == i && copy[i].column.database == MyDatabaseId)
-			put_column(result, &copy[i], count - i);
+		if (j == i && cached[i].column.database == MyDatabaseId)
+			put_column(result, &cached[i], count - i);
 	}
 	return (Datum) 0;
 }

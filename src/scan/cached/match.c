@@ -18,10 +18,10 @@
  * does not matter, because none raises an error or calls a function, and the worker tests all
  * of them before anybody sees a row.
  *
- * The worker keeps how many pages of each chunk were still true when a query looked at the
+ * The worker keeps how many pages of each chunk were still true when a query checked the
  * chunk last.  The visibility map says how many pages are all-visible now; pages that were
  * changed are not.  The planner's estimate for a chunk is the smaller of the two numbers.
- * It is too large in two cases: if the pages that had changed at the last look are not those
+ * It is too large in two cases: if the pages that had changed at the last check are not those
  * that have changed since, and if pages were changed and vacuumed since.
  *
  * src/scan/cached/match.c
@@ -226,27 +226,27 @@ condition_refusal(Relation relation, const ScanCondition *condition)
 
 /* The number of a column among those that the scan needs, to which it is added if it is new. */
 static int
-number_of(CachedColumns *copies, const GpuColumn *column)
+number_of(CachedColumns *cached, const GpuColumn *column)
 {
 	int i;
 
-	for (i = 0; i < copies->columns; i++)
-		if (memcmp(&copies->column[i], column, sizeof(*column)) == 0)
+	for (i = 0; i < cached->columns; i++)
+		if (memcmp(&cached->column[i], column, sizeof(*column)) == 0)
 			return i;
-	copies->column = copies->column ? repalloc(copies->column, (i + 1) * sizeof(*column))
+	cached->column = cached->column ? repalloc(cached->column, (i + 1) * sizeof(*column))
 									: palloc(sizeof(*column));
-	copies->column[i] = *column;
-	return copies->columns++;
+	cached->column[i] = *column;
+	return cached->columns++;
 }
 
 /* The number of the column of a condition. */
 static int
-number_of_condition(CachedColumns *copies, Relation relation, const ScanCondition *condition)
+number_of_condition(CachedColumns *cached, Relation relation, const ScanCondition *condition)
 {
 	Oid collation = attribute_of(relation, condition->column)->attcollation;
 	GpuColumn column = CachedColumn(relation, condition->column->varattno, collation);
 
-	return number_of(copies, &column);
+	return number_of(cached, &column);
 }
 
 /*
@@ -254,7 +254,7 @@ number_of_condition(CachedColumns *copies, Relation relation, const ScanConditio
  * conditions cannot be tested on cached columns, or NULL.
  */
 static const char *
-need_clauses(CachedColumns *copies, Relation relation, List *clauses)
+need_clauses(CachedColumns *cached, Relation relation, List *clauses)
 {
 	ListCell *cell;
 
@@ -267,18 +267,18 @@ need_clauses(CachedColumns *copies, Relation relation, List *clauses)
 		refusal = condition_refusal(relation, &condition);
 		if (refusal)
 			return refusal;
-		(void) number_of_condition(copies, relation, &condition);
+		(void) number_of_condition(cached, relation, &condition);
 	}
 	return NULL;
 }
 
 /* The number of an integer column, which is added if it is new. */
 static int
-need_integer(CachedColumns *copies, Relation relation, const Var *var)
+need_integer(CachedColumns *cached, Relation relation, const Var *var)
 {
 	GpuColumn column = CachedColumn(relation, var->varattno, InvalidOid);
 
-	return number_of(copies, &column);
+	return number_of(cached, &column);
 }
 
 /*
@@ -286,7 +286,7 @@ need_integer(CachedColumns *copies, Relation relation, const Var *var)
  * tell the number of rows, so count(*) uses the column of the first call that has one.
  */
 static int
-need_key(CachedColumns *copies, Relation relation, List *calls, const ColumnScanCall *call)
+need_key(CachedColumns *cached, Relation relation, List *calls, const ColumnScanCall *call)
 {
 	ListCell *cell = list_head(calls);
 	const Var *key;
@@ -300,7 +300,7 @@ need_key(CachedColumns *copies, Relation relation, List *calls, const ColumnScan
 	if (call->family == &column_families[FAMILY_COUNT])
 		collation = attribute_of(relation, key)->attcollation;
 	column = CachedColumn(relation, key->varattno, collation);
-	return number_of(copies, &column);
+	return number_of(cached, &column);
 }
 
 /*
@@ -321,7 +321,7 @@ group_refusal(Relation relation, const Var *group)
 
 /* Returns why a scan uses no cached columns; NULL: it may.  Adds the columns of its conditions. */
 static const char *
-need_conditions(CachedColumns *copies, Relation relation, const CachedQuery *query)
+need_conditions(CachedColumns *cached, Relation relation, const CachedQuery *query)
 {
 	const char *refusal = CachedTableRefusal(relation);
 	ListCell *cell;
@@ -330,13 +330,13 @@ need_conditions(CachedColumns *copies, Relation relation, const CachedQuery *que
 		refusal = query->group ? group_refusal(relation, query->group)
 							   : "GROUP BY of something other than a column";
 	if (refusal == NULL)
-		refusal = need_clauses(copies, relation, query->clauses);
+		refusal = need_clauses(cached, relation, query->clauses);
 	foreach (cell, query->calls)
 	{
 		const ColumnScanCall *call = lfirst(cell);
 
 		if (refusal == NULL)
-			refusal = need_clauses(copies, relation, make_ands_implicit(call->aggref->aggfilter));
+			refusal = need_clauses(cached, relation, make_ands_implicit(call->aggref->aggfilter));
 	}
 	return refusal;
 }
@@ -346,14 +346,14 @@ need_conditions(CachedColumns *copies, Relation relation, const CachedQuery *que
  * may.
  */
 const char *
-CachedColumnsNeed(CachedColumns *copies, Relation relation, const CachedQuery *query)
+CachedColumnsNeed(CachedColumns *cached, Relation relation, const CachedQuery *query)
 {
-	const char *refusal = need_conditions(copies, relation, query);
+	const char *refusal = need_conditions(cached, relation, query);
 	int count = list_length(query->calls);
 	int i;
 
-	copies->key = palloc(count * sizeof(int));
-	copies->id = palloc(count * sizeof(int));
+	cached->key = palloc(count * sizeof(int));
+	cached->id = palloc(count * sizeof(int));
 	for (i = 0; i < count && refusal == NULL; i++)
 		refusal = call_refusal(relation, list_nth(query->calls, i), query);
 	for (i = 0; i < count && refusal == NULL; i++)
@@ -361,11 +361,11 @@ CachedColumnsNeed(CachedColumns *copies, Relation relation, const CachedQuery *q
 		const ColumnScanCall *call = list_nth(query->calls, i);
 		const Var *id = call->weight ? ScanColumnOf(call->integer) : NULL;
 
-		copies->key[i] = need_key(copies, relation, query->calls, call);
-		copies->id[i] = id ? need_integer(copies, relation, id) : -1;
+		cached->key[i] = need_key(cached, relation, query->calls, call);
+		cached->id[i] = id ? need_integer(cached, relation, id) : -1;
 	}
-	copies->group =
-		query->group && refusal == NULL ? need_integer(copies, relation, query->group) : -1;
+	cached->group =
+		query->group && refusal == NULL ? need_integer(cached, relation, query->group) : -1;
 	return refusal;
 }
 
@@ -373,11 +373,11 @@ CachedColumnsNeed(CachedColumns *copies, Relation relation, const CachedQuery *q
 
 /*
  * Find or add a column in the selection of the tests.  "number" is the scan's number of the
- * column, and *place becomes its index in the selection.  False: the selection has too many
+ * column, and *position becomes its index in the selection.  False: the selection has too many
  * columns.
  */
 bool
-CachedTestsColumn(CachedTests *tests, int number, uint16 *place)
+CachedTestsColumn(CachedTests *tests, int number, uint16 *position)
 {
 	qb_selection *selection = &tests->selection;
 	uint32 i;
@@ -388,7 +388,7 @@ CachedTestsColumn(CachedTests *tests, int number, uint16 *place)
 		return false;
 	tests->column[i] = number;
 	selection->columns = Max(selection->columns, i + 1);
-	*place = (uint16) i;
+	*position = (uint16) i;
 	return true;
 }
 
@@ -414,12 +414,12 @@ CachedTestsAdd(CachedTests *tests, int column, const qb_test *test)
 {
 	qb_selection *selection = &tests->selection;
 	qb_test *added = &selection->test[selection->tests];
-	uint16 place;
+	uint16 position;
 
-	if (selection->tests == QB_SELECTION_TESTS || !CachedTestsColumn(tests, column, &place))
+	if (selection->tests == QB_SELECTION_TESTS || !CachedTestsColumn(tests, column, &position))
 		return false;
 	*added = *test;
-	added->column = place;
+	added->column = position;
 	selection->tests++;
 	return true;
 }
@@ -469,7 +469,7 @@ add_conditions(const CachedRun *run, ScanConditions *conditions, CachedTests *te
 
 		if (!condition->ready)
 			ScanConditionEvaluate(conditions, condition);
-		fits = add_condition(tests, number_of_condition(run->copies, run->relation, condition),
+		fits = add_condition(tests, number_of_condition(run->cached, run->relation, condition),
 							 condition);
 	}
 	return fits;
@@ -511,7 +511,7 @@ GpuPages *
 CachedPages(const CachedRun *run)
 {
 	Size bytes = run->chunks * sizeof(GpuPages);
-	GpuPages *pages = MemoryContextAllocHuge(run->copies->memory, Max(bytes, 1));
+	GpuPages *pages = MemoryContextAllocHuge(run->cached->memory, Max(bytes, 1));
 
 	memcpy(pages, run->pages, bytes);
 	return pages;

@@ -13,11 +13,11 @@
  * it waits for the first chunk.  Each scan then reads the pages of its own table that are
  * left.
  *
- * In a parallel scan the first process to arrive looks at the map, announces to the others
+ * In a parallel scan the first process to arrive checks the map, announces to the others
  * which pages are true in the cached columns, and then has the keys of these pages counted.
- * The others wait only for this look.  No process looks for itself, because a page might
- * change between two looks, and would then be counted twice or never.  All processes have one
- * snapshot, and none reads a page before the look.  So what cached.h says of one process
+ * The others wait only for this check.  No process checks the map for itself, because a page might
+ * change between two checks, and would then be counted twice or never.  All processes have one
+ * snapshot, and none reads a page before the check.  So what cached.h says of one process
  * holds for all.
  *
  * The process that uses the cached columns may fail to get the keys of some pages that it has
@@ -43,21 +43,21 @@
 /* The size of the text that says why cached columns are not used. */
 #define REFUSAL_BYTES 96
 
-typedef enum Look
+typedef enum MapCheck
 {
-	LOOK_WANTED, /* no process has arrived */
-	LOOK_BEGUN,
-	LOOK_DONE
-} Look;
+	MAP_CHECK_WANTED, /* no process has arrived */
+	MAP_CHECK_BEGUN,
+	MAP_CHECK_DONE
+} MapCheck;
 
 struct SharedPages
 {
-	slock_t mutex; /* guards "look"; the other members are set before LOOK_DONE */
-	Look look;
+	slock_t mutex; /* guards "map_check"; the other members are set before MAP_CHECK_DONE */
+	MapCheck map_check;
 	uint32 chunks;
 	dsa_pointer pages; /* GpuPages[chunks] that other processes do not read; invalid: none */
 	char refusal[REFUSAL_BYTES]; /* why cached columns are not used; empty: no reason */
-	ConditionVariable looked;
+	ConditionVariable map_checked;
 };
 
 Size
@@ -71,7 +71,7 @@ SharedPagesInit(SharedPages *shared)
 {
 	memset(shared, 0, sizeof(*shared));
 	SpinLockInit(&shared->mutex);
-	ConditionVariableInit(&shared->looked);
+	ConditionVariableInit(&shared->map_checked);
 }
 
 /* Prepare another run, after all processes of the last run have left. */
@@ -81,43 +81,43 @@ SharedPagesReset(SharedPages *shared, dsa_area *area)
 	if (DsaPointerIsValid(shared->pages))
 		dsa_free(area, shared->pages);
 	shared->pages = InvalidDsaPointer;
-	shared->look = LOOK_WANTED;
+	shared->map_check = MAP_CHECK_WANTED;
 	shared->refusal[0] = '\0';
 }
 
-/* ---- the look ---- */
+/* ---- the check of the map ---- */
 
 /*
- * True: this process must look at the map and announce the result.  False: another process
+ * True: this process must check the map and announce the result.  False: another process
  * has done so.
  */
 static bool
-has_to_look(SharedPages *shared)
+must_check_map(SharedPages *shared)
 {
-	Look before;
+	MapCheck before;
 
 	for (;;)
 	{
 		SpinLockAcquire(&shared->mutex);
-		before = shared->look;
-		if (before == LOOK_WANTED)
-			shared->look = LOOK_BEGUN;
+		before = shared->map_check;
+		if (before == MAP_CHECK_WANTED)
+			shared->map_check = MAP_CHECK_BEGUN;
 		SpinLockRelease(&shared->mutex);
-		if (before != LOOK_BEGUN)
+		if (before != MAP_CHECK_BEGUN)
 			break;
-		ConditionVariableSleep(&shared->looked, PG_WAIT_EXTENSION);
+		ConditionVariableSleep(&shared->map_checked, PG_WAIT_EXTENSION);
 	}
 	ConditionVariableCancelSleep();
-	return before == LOOK_WANTED;
+	return before == MAP_CHECK_WANTED;
 }
 
 static void
-end_look(SharedPages *shared)
+end_map_check(SharedPages *shared)
 {
 	SpinLockAcquire(&shared->mutex);
-	shared->look = LOOK_DONE;
+	shared->map_check = MAP_CHECK_DONE;
 	SpinLockRelease(&shared->mutex);
-	ConditionVariableBroadcast(&shared->looked);
+	ConditionVariableBroadcast(&shared->map_checked);
 }
 
 /*
@@ -125,7 +125,7 @@ end_look(SharedPages *shared)
  * memory for that, and nothing was announced.
  */
 static bool
-tell(const CachedUse *use, const GpuPages *pages, uint32 chunks)
+announce(const CachedUse *use, const GpuPages *pages, uint32 chunks)
 {
 	SharedPages *shared = use->shared;
 	Size size = (Size) chunks * sizeof(GpuPages);
@@ -135,7 +135,7 @@ tell(const CachedUse *use, const GpuPages *pages, uint32 chunks)
 	shared->pages = dsa_allocate_extended(use->area, Max(size, 1), DSA_ALLOC_HUGE);
 	memcpy(dsa_get_address(use->area, shared->pages), pages, size);
 	shared->chunks = chunks;
-	end_look(shared);
+	end_map_check(shared);
 	return true;
 }
 
@@ -149,7 +149,7 @@ CachedColumnsCreate(Relation relation, const CustomScan *plan, const ScanAggrega
 	CachedQuery query = { .clauses = ScanClauses(plan),
 						  .grouped = ScanGroupExprs(plan) != NIL,
 						  .parallel = plan->scan.plan.parallel_aware };
-	CachedColumns *copies;
+	CachedColumns *cached;
 	int i;
 
 	if (!GpuColumnsExist())
@@ -158,29 +158,29 @@ CachedColumnsCreate(Relation relation, const CustomScan *plan, const ScanAggrega
 		query.group = ScanGroupedColumn(ScanGroupExprs(plan));
 	for (i = 0; i < count; i++)
 		query.calls = lappend(query.calls, aggregate[i].call);
-	copies = palloc0(sizeof(CachedColumns));
-	copies->refusal = CachedColumnsNeed(copies, relation, &query);
-	if (copies->refusal)
-		return copies;
-	copies->taken = palloc0(count * sizeof(PageSet));
-	copies->memory = AllocSetContextCreate(CurrentMemoryContext, "QSketchScan cached columns",
+	cached = palloc0(sizeof(CachedColumns));
+	cached->refusal = CachedColumnsNeed(cached, relation, &query);
+	if (cached->refusal)
+		return cached;
+	cached->taken = palloc0(count * sizeof(PageSet));
+	cached->memory = AllocSetContextCreate(CurrentMemoryContext, "QSketchScan cached columns",
 										   ALLOCSET_START_SMALL_SIZES);
-	return copies;
+	return cached;
 }
 
 /* Find the cached chunks of all columns; false: a column has none. */
 static bool
-find_copies(CachedRun *run)
+find_cached_chunks(CachedRun *run)
 {
-	const CachedColumns *copies = run->copies;
+	const CachedColumns *cached = run->cached;
 	int found = 1;
 	int i;
 
-	run->ref = palloc(copies->columns * sizeof(GpuRef *));
-	for (i = 0; i < copies->columns && found > 0; i++)
+	run->ref = palloc(cached->columns * sizeof(GpuRef *));
+	for (i = 0; i < cached->columns && found > 0; i++)
 	{
 		run->ref[i] = palloc(Max(run->chunks, 1) * sizeof(GpuRef));
-		found = GpuColumnFind(&copies->column[i], run->ref[i], run->chunks);
+		found = GpuColumnFind(&cached->column[i], run->ref[i], run->chunks);
 	}
 	return found > 0;
 }
@@ -198,11 +198,11 @@ find_true_pages(const CachedRun *run, int runs)
 	int j;
 
 	for (i = 0; i < runs; i++)
-		checks += run[i].copies->columns;
+		checks += run[i].cached->columns;
 	check = palloc(checks * sizeof(CachedCheck));
 	checks = 0;
 	for (i = 0; i < runs; i++)
-		for (j = 0; j < run[i].copies->columns; j++)
+		for (j = 0; j < run[i].cached->columns; j++)
 			check[checks++] = (CachedCheck){ run[i].relation, run[i].blocks, 0,
 											 run[i].chunks,   run[i].ref[j], run[i].pages };
 	CachedTruePages(check, checks);
@@ -213,12 +213,12 @@ find_true_pages(const CachedRun *run, int runs)
 static void
 leave_out(const CachedRun *run)
 {
-	CachedColumns *copies = run->copies;
+	CachedColumns *cached = run->cached;
 	uint32 chunk;
 
-	copies->all = (PageSet){ run->chunks, run->pages };
+	cached->all = (PageSet){ run->chunks, run->pages };
 	for (chunk = 0; chunk < run->chunks; chunk++)
-		copies->pages += GpuPagesCount(&run->pages[chunk]);
+		cached->pages += GpuPagesCount(&run->pages[chunk]);
 }
 
 /* Note which pages the i-th aggregate has got: all pages of the run except those in "left". */
@@ -231,7 +231,7 @@ note_taken(const CachedRun *run, int i, GpuPages *left)
 		if (!GpuPagesAreNone(&left[chunk]))
 			GpuPagesTakeOff(&run->pages[chunk], &left[chunk]);
 	memcpy(left, run->pages, run->chunks * sizeof(GpuPages));
-	run->copies->taken[i] = (PageSet){ run->chunks, left };
+	run->cached->taken[i] = (PageSet){ run->chunks, left };
 }
 
 /*
@@ -248,7 +248,7 @@ take_pages(const CachedRun *run, int runs, ScanAggregate *aggregate, int count)
 	for (i = 0; i < count; i++)
 	{
 		for (j = 0; j < runs; j++)
-			keys[j] = (CachedKeys){ &run[j], run[j].copies->key[i], &run[j].tests[i],
+			keys[j] = (CachedKeys){ &run[j], run[j].cached->key[i], &run[j].tests[i],
 									CachedPages(&run[j]) };
 		CachedTake(keys, runs, &aggregate[i]);
 		for (j = 0; j < runs; j++)
@@ -264,32 +264,32 @@ static CachedTests *
 make_tests(const CachedRun *run, const ScanAggregate *aggregate, int count)
 {
 	const qb_test not_null = { .kind = QB_TEST_NULL, .negated = 1 };
-	const CachedColumns *copies = run->copies;
+	const CachedColumns *cached = run->cached;
 	CachedTests *tests = palloc0(count * sizeof(CachedTests));
 	int i;
 
 	for (i = 0; i < count; i++)
 		if (!CachedConditionsTests(run, aggregate[i].filter_number, &tests[i]) ||
-			(copies->id[i] >= 0 && !CachedTestsPair(&tests[i], copies->id[i])) ||
+			(cached->id[i] >= 0 && !CachedTestsPair(&tests[i], cached->id[i])) ||
 			(CachedCountsValues(&aggregate[i]) &&
-			 !CachedTestsAdd(&tests[i], copies->key[i], &not_null)))
+			 !CachedTestsAdd(&tests[i], cached->key[i], &not_null)))
 			return NULL;
 	return tests;
 }
 
 /* Note the pages that were announced to other processes, but were not counted. */
 static void
-note_lost(const CachedRun *run, GpuPages *told)
+note_uncounted(const CachedRun *run, GpuPages *announced_pages)
 {
-	CachedColumns *copies = run->copies;
+	CachedColumns *cached = run->cached;
 	uint32 chunk;
 
 	for (chunk = 0; chunk < run->chunks; chunk++)
 	{
-		GpuPagesTakeOff(&told[chunk], &run->pages[chunk]);
-		copies->any_lost |= !GpuPagesAreNone(&told[chunk]);
+		GpuPagesTakeOff(&announced_pages[chunk], &run->pages[chunk]);
+		cached->any_uncounted |= !GpuPagesAreNone(&announced_pages[chunk]);
 	}
-	copies->lost = (PageSet){ run->chunks, told };
+	cached->uncounted = (PageSet){ run->chunks, announced_pages };
 }
 
 /*
@@ -299,13 +299,13 @@ note_lost(const CachedRun *run, GpuPages *told)
 static const char *
 take_shared(const CachedRun *run, const CachedUse *use)
 {
-	GpuPages *told = CachedPages(run);
+	GpuPages *announced_pages = CachedPages(run);
 
-	if (!tell(use, told, run->chunks))
+	if (!announce(use, announced_pages, run->chunks))
 		return "no shared memory";
 	CachedTestPoint(2);
 	take_pages(run, 1, use->aggregate, use->count);
-	note_lost(run, told);
+	note_uncounted(run, announced_pages);
 	return NULL;
 }
 
@@ -325,7 +325,7 @@ take_groups(const CachedRun *run, int runs, const CachedUse *use)
 static void
 take_all(const CachedRun *run, int runs, const CachedUse *use)
 {
-	MemoryContext old = MemoryContextSwitchTo(run->copies->memory);
+	MemoryContext old = MemoryContextSwitchTo(run->cached->memory);
 	const char *refusal = NULL;
 	int i;
 
@@ -340,25 +340,25 @@ take_all(const CachedRun *run, int runs, const CachedUse *use)
 	MemoryContextSwitchTo(old);
 	for (i = 0; i < runs && refusal; i++)
 	{
-		run[i].copies->refusal = refusal;
-		run[i].copies->used = false;
+		run[i].cached->refusal = refusal;
+		run[i].cached->used = false;
 	}
 }
 
-/* Drop what is known of the last run.  No cached columns are used until use_copies() is called. */
+/* Drop what is known of the last run.  No cached columns are used until use_cached_columns() is called. */
 static void
 forget(const CachedUse *use)
 {
-	CachedColumns *copies = use->copies;
+	CachedColumns *cached = use->cached;
 
-	copies->pages = 0;
-	copies->used = copies->any_lost = false;
-	if (copies->memory == NULL)
+	cached->pages = 0;
+	cached->used = cached->any_uncounted = false;
+	if (cached->memory == NULL)
 		return;
-	MemoryContextReset(copies->memory);
-	memset(&copies->all, 0, sizeof(copies->all));
-	memset(copies->taken, 0, use->count * sizeof(PageSet));
-	copies->refusal = NULL;
+	MemoryContextReset(cached->memory);
+	memset(&cached->all, 0, sizeof(cached->all));
+	memset(cached->taken, 0, use->count * sizeof(PageSet));
+	cached->refusal = NULL;
 }
 
 /*
@@ -370,12 +370,12 @@ prepare(CachedRun *run, const CachedUse *use)
 {
 	if (!IsMVCCSnapshot(use->snapshot) || use->snapshot->takenDuringRecovery)
 		return "a snapshot of another kind";
-	*run = (CachedRun){ .copies = use->copies,
+	*run = (CachedRun){ .cached = use->cached,
 						.relation = use->rows->relation,
 						.rows = use->rows,
 						.blocks = use->blocks,
 						.chunks = CachedChunksOf(use->blocks) };
-	if (!find_copies(run))
+	if (!find_cached_chunks(run))
 		return NULL;
 	run->tests = make_tests(run, use->aggregate, use->count);
 	run->pages = CachedAllPages(run->chunks);
@@ -396,7 +396,7 @@ states_refusal(const CachedUse *use)
 
 /* Use the cached columns of several tables, where there are any. */
 static void
-use_copies(const CachedUse *use, int uses)
+use_cached_columns(const CachedUse *use, int uses)
 {
 	CachedRun *run = palloc0(uses * sizeof(CachedRun));
 	const char *refusal = states_refusal(use);
@@ -405,16 +405,16 @@ use_copies(const CachedUse *use, int uses)
 
 	for (i = 0; i < uses; i++)
 	{
-		CachedColumns *copies = use[i].copies;
+		CachedColumns *cached = use[i].cached;
 		MemoryContext old;
 
-		if (copies == NULL || copies->memory == NULL)
+		if (cached == NULL || cached->memory == NULL)
 			continue;
-		old = MemoryContextSwitchTo(copies->memory);
-		copies->refusal = refusal ? refusal : prepare(&run[runs], &use[i]);
+		old = MemoryContextSwitchTo(cached->memory);
+		cached->refusal = refusal ? refusal : prepare(&run[runs], &use[i]);
 		MemoryContextSwitchTo(old);
-		copies->used = copies->refusal == NULL;
-		runs += copies->used && run[runs].tests;
+		cached->used = cached->refusal == NULL;
+		runs += cached->used && run[runs].tests;
 	}
 	if (runs > 0)
 		take_all(run, runs, use);
@@ -428,13 +428,13 @@ use_copies(const CachedUse *use, int uses)
  * says why not, or is NULL.
  */
 static void
-tell_none(SharedPages *shared, const char *refusal)
+announce_none(SharedPages *shared, const char *refusal)
 {
 	if (DsaPointerIsValid(shared->pages))
 		return;
 	if (refusal)
 		strlcpy(shared->refusal, refusal, sizeof(shared->refusal));
-	end_look(shared);
+	end_map_check(shared);
 }
 
 /*
@@ -447,7 +447,7 @@ SharedPagesRefusal(const SharedPages *shared)
 	return shared->refusal[0] ? pstrdup(shared->refusal) : NULL;
 }
 
-/* The pages that no process of a parallel scan reads, known after the look. */
+/* The pages that no process of a parallel scan reads, known after the check. */
 static PageSet
 announced(SharedPages *shared, dsa_area *area)
 {
@@ -465,49 +465,49 @@ announced(SharedPages *shared, dsa_area *area)
 LeftOut
 CachedColumnsBegin(const CachedUse *use, int uses)
 {
-	const CachedColumns *copies = use->copies;
-	bool looks = use->shared == NULL || has_to_look(use->shared);
+	const CachedColumns *cached = use->cached;
+	bool checks_map = use->shared == NULL || must_check_map(use->shared);
 	LeftOut left_out = { 0 };
 	int i;
 
 	for (i = 0; i < uses; i++)
-		if (use[i].copies)
+		if (use[i].cached)
 			forget(&use[i]);
-	if (looks)
-		use_copies(use, uses);
+	if (checks_map)
+		use_cached_columns(use, uses);
 	if (use->shared == NULL)
 	{
-		if (copies)
-			left_out.pages = copies->all;
+		if (cached)
+			left_out.pages = cached->all;
 		return left_out;
 	}
-	if (looks)
-		tell_none(use->shared, copies ? copies->refusal : NULL);
+	if (checks_map)
+		announce_none(use->shared, cached ? cached->refusal : NULL);
 	left_out.pages = announced(use->shared, use->area);
-	if (copies && copies->any_lost)
-		left_out.own = &copies->lost;
+	if (cached && cached->any_uncounted)
+		left_out.uncounted = &cached->uncounted;
 	return left_out;
 }
 
 /* True if the table has cached columns, whether they are used or not. */
 static bool
-has_copies(Oid relid)
+has_cached_columns(Oid relid)
 {
 	int count;
-	GpuCachedColumn *copy = GpuColumnList(&count);
+	GpuCachedColumn *cached = GpuColumnList(&count);
 	bool found = false;
 	int i;
 
 	for (i = 0; i < count && !found; i++)
-		found = copy[i].column.database == MyDatabaseId && copy[i].column.relation == relid;
-	pfree(copy);
+		found = cached[i].column.database == MyDatabaseId && cached[i].column.relation == relid;
+	pfree(cached);
 	return found;
 }
 
 /* Show in EXPLAIN (VERBOSE) why cached columns of the table are not used. */
 void
-CachedColumnsExplain(const CachedColumns *copies, Relation relation, ExplainState *es)
+CachedColumnsExplain(const CachedColumns *cached, Relation relation, ExplainState *es)
 {
-	if (es->verbose && copies->refusal && has_copies(RelationGetRelid(relation)))
-		ExplainPropertyText("Cached Columns Not Used", copies->refusal, es);
+	if (es->verbose && cached->refusal && has_cached_columns(RelationGetRelid(relation)))
+		ExplainPropertyText("Cached Columns Not Used", cached->refusal, es);
 }

@@ -38,7 +38,7 @@
 #define LEAST_SHIFT 12
 
 /*
- * Rows in a span before its parts are looked for, which takes about as long as evaluating a
+ * Rows in a span before its pieces are looked for, which takes about as long as evaluating a
  * few rows.
  */
 #define ROWS_BEFORE 8
@@ -50,22 +50,22 @@
 #define INPUTS_MISSED 1024
 #define SPANS_MISSED  65536
 
-typedef enum PartState
+typedef enum PieceState
 {
-	PART_UNKNOWN,
-	PART_VALUE,
-	PART_NULL
-} PartState;
+	PIECE_UNKNOWN,
+	PIECE_VALUE,
+	PIECE_NULL
+} PieceState;
 
-/* A span of inputs, which has at most two parts with one value each. */
+/* A span of inputs, which has at most two pieces with one value each. */
 typedef struct Span
 {
 	int64 number;  /* its inputs, shifted right */
-	int64 change;  /* first input of the second part */
-	int64 bits[2]; /* the value of each part */
+	int64 change;  /* first input of the second piece */
+	int64 bits[2]; /* the value of each piece */
 	uint8 state[2];
-	uint8 rows; /* rows in it before its parts were looked for; 0: unused */
-	bool known; /* the parts are known */
+	uint8 rows; /* rows in it before its pieces were looked for; 0: unused */
+	bool known; /* the pieces are known */
 } Span;
 
 typedef struct GroupCache
@@ -148,18 +148,18 @@ find_cached(GroupCache *cache, int64 input, GroupValue *value)
 {
 	int64 number = input >> cache->shift;
 	const Span *span = span_of(cache, number);
-	int part = input >= span->change;
+	int piece = input >= span->change;
 
 	cache->reads++;
-	if (span->number != number || span->state[part] == PART_UNKNOWN)
+	if (span->number != number || span->state[piece] == PIECE_UNKNOWN)
 		return false;
-	value->bits = span->bits[part];
-	value->null = span->state[part] == PART_NULL;
+	value->bits = span->bits[piece];
+	value->null = span->state[piece] == PIECE_NULL;
 	return true;
 }
 
 /*
- * Find the parts of a span.  If it has more than two, all spans are made shorter, and this
+ * Find the pieces of a span.  If it has more than two, all spans are made shorter, and this
  * one is gone.
  */
 static void
@@ -182,10 +182,10 @@ divide(GroupCache *cache, Span *span)
 }
 
 static void
-put(Span *span, int part, const GroupValue *value)
+put(Span *span, int piece, const GroupValue *value)
 {
-	span->bits[part] = value->bits;
-	span->state[part] = value->null ? PART_NULL : PART_VALUE;
+	span->bits[piece] = value->bits;
+	span->state[piece] = value->null ? PIECE_NULL : PIECE_VALUE;
 }
 
 /*
@@ -219,7 +219,7 @@ keep_input(GroupCache *cache, Span *span, int64 input, const GroupValue *value)
 }
 
 /*
- * Keep the value of an input.  When its span has had enough rows, look for the span's parts
+ * Keep the value of an input.  When its span has had enough rows, look for the span's pieces
  * first.
  */
 static void

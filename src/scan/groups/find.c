@@ -302,10 +302,10 @@ ScanGroupsMapAnew(ScanGroups *groups)
 static inline RecentGroup *
 recent_of(ScanGroups *groups, int64 bits)
 {
-	uint64 place = (uint64) bits;
+	uint64 hash = (uint64) bits;
 
-	place ^= place >> 32;
-	return &groups->recently[(place * QB_ROW_STEP >> 32) % RECENT_GROUPS];
+	hash ^= hash >> 32;
+	return &groups->recently[(hash * QB_ROW_STEP >> 32) % RECENT_GROUPS];
 }
 
 /* Take a group out of the map, so that it is not found any more. */
@@ -351,7 +351,7 @@ create_group(ScanGroups *groups)
 
 	for (i = 0; i < groups->key->fields; i++)
 		keep(&group->value[i], &groups->value[i], groups->context);
-	group->made = groups->sorting.number;
+	group->created = groups->sorting.number;
 	group->aggregate = (ScanAggregate *) ((char *) group + head);
 	start_aggregates(groups, group->aggregate);
 	if (groups->last)
@@ -484,7 +484,7 @@ group_of_integer(ScanGroups *groups, HeapTupleHeader tuple, KeyKind kind)
  * group.
  */
 static pg_noinline void
-turn_group(const ScanGroups *groups, ScanGroup *group)
+rebind_group(const ScanGroups *groups, ScanGroup *group)
 {
 	int i;
 
@@ -506,8 +506,9 @@ note_group(ScanGroups *groups, int i, ScanGroup *group)
 
 	if (group->sorting != sorting->number)
 	{
-		if (unlikely(group->sorting <= groups->turned && group->made <= groups->turned))
-			turn_group(groups, group);
+		if (unlikely(group->sorting <= groups->before_table &&
+					 group->created <= groups->before_table))
+			rebind_group(groups, group);
 		group->sorting = sorting->number;
 		group->index = sorting->groups;
 		sorting->end[sorting->groups] = 0;

@@ -161,7 +161,7 @@ typedef struct ScanGroup
 {
 	uint64 sorting; /* number of the last sorting that had tuples of the group */
 	int index;      /* index among the groups of that sorting; -1: it was written to disk */
-	uint64 made;    /* number of the sorting that made the group */
+	uint64 created; /* number of the sorting that made the group */
 	uint64 rows;
 	struct ScanGroup *next;
 	struct ScanGroup *same_bits;             /* another group whose key has the same bits */
@@ -194,14 +194,14 @@ typedef struct ScanGroups
 	int count;
 	WantedRows *rows; /* "model", "rows" and "key" belong to the table being read */
 	GroupKey *key;
-	GroupValue *value; /* values of the last tuple, one for each field of the key */
-	Size limit;        /* memory limit of all groups, in bytes */
-	Size most;         /* if the groups take more than this, some are written */
-	bool once;         /* the groups are read only once */
-	bool complete;     /* no group was written or freed, so all can be returned again */
-	bool few;          /* written groups had few rows, so new groups are written first */
-	uint64 page;       /* number of the first sorting of this page */
-	uint64 turned;     /* number of the last sorting before this table */
+	GroupValue *value;   /* values of the last tuple, one for each field of the key */
+	Size limit;          /* memory limit of all groups, in bytes */
+	Size most;           /* if the groups take more than this, some are written */
+	bool once;           /* the groups are read only once */
+	bool complete;       /* no group was written or freed, so all can be returned again */
+	bool few;            /* written groups had few rows, so new groups are written first */
+	uint64 page;         /* number of the first sorting of this page */
+	uint64 before_table; /* number of the last sorting before this table */
 
 	MemoryContext context; /* holds the groups */
 	KeptTable kept;        /* in that context: one dense table that all groups use in turn */
@@ -226,8 +226,8 @@ typedef struct ScanGroups
 /* use.c */
 extern ScanGroups *ScanGroupsCreate(int fields, int count, bool once);
 extern void ScanGroupsStart(ScanGroups *groups);
-extern void
-ScanGroupsTurn(ScanGroups *groups, const ScanAggregate *model, WantedRows *rows, GroupKey *key);
+extern void ScanGroupsBeginTable(ScanGroups *groups, const ScanAggregate *model, WantedRows *rows,
+								 GroupKey *key);
 extern void ScanGroupsAdd(ScanGroups *groups, PageTuples *tuples);
 extern ScanCounts ScanGroupsFlush(ScanGroups *groups);
 extern bool ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot);

@@ -46,8 +46,8 @@
  * Memory of a sort: the fraction of the groups' limit that it may take besides, and the least
  * in kB.
  */
-#define SORT_SHARE 2
-#define SORT_LEAST 64
+#define SORT_DIVISOR 2
+#define SORT_LEAST   64
 
 /* Columns of the sort. */
 enum
@@ -93,7 +93,7 @@ ScanSpillCreate(MemoryContext context, Size limit)
 	TupleDescFinalize(columns);
 #endif
 	spill->context = context;
-	spill->memory = (int) Max(SORT_LEAST, Min(limit / SORT_SHARE / 1024, MAX_KILOBYTES));
+	spill->memory = (int) Max(SORT_LEAST, Min(limit / SORT_DIVISOR / 1024, MAX_KILOBYTES));
 	spill->put = MakeSingleTupleTableSlot(columns, &TTSOpsVirtual);
 	spill->got = MakeSingleTupleTableSlot(columns, &TTSOpsMinimalTuple);
 	spill->piece = palloc(VARHDRSZ + PIECE_BYTES);

@@ -238,7 +238,7 @@ note_call(TimeSteps *steps, const Node *expr)
  * parts are.
  */
 static Node *
-certain_part(Node *node)
+certain_operand(Node *node)
 {
 	switch (nodeTag(node))
 	{
@@ -275,7 +275,7 @@ search(Node *node, TimeSteps *steps)
 
 	if (node == NULL || node == steps->searched)
 		return false;
-	certain = certain_part(node);
+	certain = certain_operand(node);
 	if (certain != node && steps->call == NULL)
 	{
 		if (search(certain, steps) || steps->call == NULL)

@@ -103,14 +103,15 @@ ScanGroupsStart(ScanGroups *groups)
  * of this table.
  */
 void
-ScanGroupsTurn(ScanGroups *groups, const ScanAggregate *model, WantedRows *rows, GroupKey *key)
+ScanGroupsBeginTable(ScanGroups *groups, const ScanAggregate *model, WantedRows *rows,
+					 GroupKey *key)
 {
 	int i;
 
 	groups->model = model;
 	groups->rows = rows;
 	groups->key = key;
-	groups->turned = groups->sorting.number;
+	groups->before_table = groups->sorting.number;
 	GroupKeyStart(key);
 	for (i = 0; i < groups->count; i++)
 		if (model[i].builtin)
@@ -265,7 +266,7 @@ write_half(ScanGroups *groups, int done)
 static bool
 write_new(ScanGroups *groups, ScanGroup *group)
 {
-	if (group->made < groups->page || group->index < 0)
+	if (group->created < groups->page || group->index < 0)
 		return true;
 	if (group->rows >= MANY_ROWS)
 		return false;

@@ -43,10 +43,10 @@
  * Shards for each process.  There are several, so that all processes finish at about the same
  * time.
  */
-#define SHARES_EACH 4
+#define SHARDS_EACH 4
 
 /* Shared memory, in multiples of the size of a run: for the run itself, and for its shards. */
-#define ROOM_OF_PART 2
+#define ROOM_OF_RUN 2
 
 enum
 {
@@ -79,7 +79,7 @@ typedef struct RunHead
 	SharedShard shard[QSET_MOST_SHARES];
 } RunHead;
 
-#define PART_HEAD MAXALIGN(sizeof(RunHead))
+#define RUN_HEAD MAXALIGN(sizeof(RunHead))
 
 struct SharedBuild
 {
@@ -181,27 +181,27 @@ put_runs(Build *build)
 {
 	SharedBuild *shared = build->shared;
 	qset_collection placed;
-	dsa_pointer place;
+	dsa_pointer pointer;
 	RunHead *head;
 	Size bytes;
 
 	if (build->sets->keyed.count == 0)
 		return true;
 	SetsCheck(qset_builder_place(&build->sets->builder, &placed));
-	bytes = PART_HEAD + qset_run_bytes(&placed);
-	if (!SegmentHasRoom(ROOM_OF_PART * bytes))
+	bytes = RUN_HEAD + qset_run_bytes(&placed);
+	if (!SegmentHasRoom(ROOM_OF_RUN * bytes))
 	{
 		qset_collection_free(&placed);
 		return false;
 	}
-	head = SegmentPut(build->area, bytes, &place);
+	head = SegmentPut(build->area, bytes, &pointer);
 	memset(head, 0, sizeof(*head));
 	head->rows = build->sets->keyed.count;
-	qset_run_write(&placed, (char *) head + PART_HEAD);
+	qset_run_write(&placed, (char *) head + RUN_HEAD);
 	qset_collection_free(&placed);
 	SpinLockAcquire(&shared->mutex);
 	head->next = shared->runs;
-	shared->runs = place;
+	shared->runs = pointer;
 	shared->count++;
 	SpinLockRelease(&shared->mutex);
 	return true;
@@ -234,25 +234,25 @@ open_runs(Build *build)
 {
 	uint32 count = build->shared->count;
 	qset_run *run = palloc(count * sizeof(qset_run));
-	dsa_pointer place = build->shared->runs;
+	dsa_pointer pointer = build->shared->runs;
 	uint32 i;
 
-	build->shard = ((RunHead *) dsa_get_address(build->area, place))->shard;
+	build->shard = ((RunHead *) dsa_get_address(build->area, pointer))->shard;
 	for (i = 0; i < count; i++)
 	{
-		RunHead *head = dsa_get_address(build->area, place);
+		RunHead *head = dsa_get_address(build->area, pointer);
 
-		qset_run_open(&run[i], (char *) head + PART_HEAD);
+		qset_run_open(&run[i], (char *) head + RUN_HEAD);
 		build->rows += head->rows;
-		place = head->next;
+		pointer = head->next;
 	}
 	build->runs = (qset_runs){ .run = run, .count = count, .memory = &build->sets->keyed.memory };
-	SetsCheck(qset_runs_cut(&build->runs, Min(count * SHARES_EACH, QSET_MOST_SHARES)));
+	SetsCheck(qset_runs_cut(&build->runs, Min(count * SHARDS_EACH, QSET_MOST_SHARES)));
 }
 
 /* A view of a shard's present content as a collection. */
 static qset_collection
-share_view(const Build *build, uint32 number)
+shard_view(const Build *build, uint32 number)
 {
 	const SharedShard *shard = &build->shard[number];
 	qset_collection view = { .wide = build->runs.run[0].rows.wide };
@@ -285,7 +285,7 @@ do_elements(Build *build, uint32 number)
 		return;
 	SegmentPut(build->area, shard->room.universe * sizeof(uint64) * (build->sets->exact ? 1 : 2),
 			   &shard->elements);
-	view = share_view(build, number);
+	view = shard_view(build, number);
 	SetsCheck(qset_shard_elements(&build->runs, number, &view));
 	shard->universe = view.universe;
 }
@@ -312,7 +312,7 @@ do_sets(Build *build, uint32 number)
 	SegmentPut(build->area,
 			   (shard->room.sets * 2 + 1) * sizeof(uint64) + shard->room.elements * sizeof(uint32),
 			   &shard->sets);
-	view = share_view(build, number);
+	view = shard_view(build, number);
 	SetsCheck(qset_shard_sets(&build->runs, number, &view));
 	shard->set_count = view.sets;
 	shard->element_count = view.elements;
@@ -344,7 +344,7 @@ collect(Build *build)
 	uint32 i;
 
 	for (i = 0; i < shards; i++)
-		shard[i] = share_view(build, i);
+		shard[i] = shard_view(build, i);
 	SetsCheck(qset_runs_join(shard, shards, &build->sets->builder.keys, &whole,
 							 &build->sets->keyed.memory));
 	SetsBecome(build->sets, &whole, build->rows);
