@@ -3,9 +3,9 @@
  *		How often errors are within the reported confidence, over many seeds.
  *
  * For each structure there are sketches of 200 seeds, qs_noise_error() of each at three
- * confidences, and the share of keys whose error is no larger, among present keys and as many
- * absent keys.  Counts are integers.  So the error e is right if at least the share of the
- * confidence is within e, and at most that share is within e - 1, each give or take a
+ * confidences, and the fraction of keys whose error is no larger, among present keys and as many
+ * absent keys.  Counts are integers.  So the error e is right if at least the fraction of the
+ * confidence is within e, and at most that fraction is within e - 1, each give or take a
  * percentage point.
  *
  * bench/calibration.c
@@ -43,20 +43,20 @@ static const struct
 #define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 
 /* Shares of keys: those within the error e, and those within e - 1. */
-typedef struct shares
+typedef struct fractions
 {
 	double within[LEVELS];
 	double below[LEVELS];
-} shares;
+} fractions;
 
 typedef struct result
 {
-	shares absent;
-	shares present;
+	fractions absent;
+	fractions present;
 } result;
 
 static void
-add_errors(shares *s, const qs_noise *noise, const int64_t *told, const int64_t *count)
+add_errors(fractions *s, const qs_noise *noise, const int64_t *estimate, const int64_t *count)
 {
 	int level;
 
@@ -69,7 +69,7 @@ add_errors(shares *s, const qs_noise *noise, const int64_t *told, const int64_t 
 
 		for (i = 0; i < KEYS; i++)
 		{
-			int64_t off = told[i] - (count ? count[i] : 0);
+			int64_t off = estimate[i] - (count ? count[i] : 0);
 
 			within += off <= error;
 			below += off < error;
@@ -82,7 +82,7 @@ add_errors(shares *s, const qs_noise *noise, const int64_t *told, const int64_t 
 static void
 add_sketch(result *r, const qs_sketch *sk, const workload *w)
 {
-	int64_t *told = bench_alloc(KEYS, sizeof(int64_t));
+	int64_t *estimate = bench_alloc(KEYS, sizeof(int64_t));
 	uint64_t *strange = bench_alloc(KEYS, sizeof(uint64_t));
 	uint64_t state = qb_mix64(w->fingerprint[0]);
 	qs_noise noise;
@@ -91,12 +91,12 @@ add_sketch(result *r, const qs_sketch *sk, const workload *w)
 	for (i = 0; i < KEYS; i++)
 		strange[i] = bench_random(&state);
 	bench_check(qs_noise_init(&noise, sk, 1, &bench_memory));
-	qs_query(sk, w->fingerprint, KEYS, told);
-	add_errors(&r->present, &noise, told, w->count);
-	qs_query(sk, strange, KEYS, told);
-	add_errors(&r->absent, &noise, told, NULL);
+	qs_query(sk, w->fingerprint, KEYS, estimate);
+	add_errors(&r->present, &noise, estimate, w->count);
+	qs_query(sk, strange, KEYS, estimate);
+	add_errors(&r->absent, &noise, estimate, NULL);
 	qs_noise_free(&noise);
-	free(told);
+	free(estimate);
 	free(strange);
 }
 

@@ -133,7 +133,7 @@ report_hll(FILE *out, const memory_size *size)
 typedef struct outcome
 {
 	double error;
-	double told;
+	double reported;
 	int known;
 } outcome;
 
@@ -172,7 +172,7 @@ sketch_errors(const qs_params *params, uint64_t seed, outcome *outcomes)
 			break;
 		error = found.estimate / (double) numbers[k] - 1;
 		outcomes[k].error += error * error;
-		outcomes[k].told += pow(found.standard_error / (double) numbers[k], 2);
+		outcomes[k].reported += pow(found.standard_error / (double) numbers[k], 2);
 		outcomes[k].known++;
 	}
 	qs_free(&sk);
@@ -197,17 +197,18 @@ report_sketch(FILE *out, const memory_size *size, size_t which)
 	for (k = 0; k < NUMBERS; k++)
 	{
 		double error = sqrt(outcomes[k].error / outcomes[k].known);
-		double told = sqrt(outcomes[k].told / outcomes[k].known);
+		double reported = sqrt(outcomes[k].reported / outcomes[k].known);
 
 		if (outcomes[k].known < SEEDS)
 		{
 			fprintf(out, " NULL |");
 			continue;
 		}
-		fprintf(out, told == 0 ? " exact |" : " %.2f %% |", 100 * error);
-		report_check(told == 0 ? error == 0 : error > 0.75 * told && error < 1.25 * told,
+		fprintf(out, reported == 0 ? " exact |" : " %.2f %% |", 100 * error);
+		report_check(reported == 0 ? error == 0
+								   : error > 0.75 * reported && error < 1.25 * reported,
 					 "%s of %s, %llu keys: error %.3f %%, told %.3f %%", sketches[which].name,
-					 size->name, (unsigned long long) numbers[k], 100 * error, 100 * told);
+					 size->name, (unsigned long long) numbers[k], 100 * error, 100 * reported);
 	}
 	fprintf(out, "\n");
 }

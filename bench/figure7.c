@@ -104,7 +104,7 @@ stream_free(stream *s)
 static double
 mean_relative_error(const qs_sketch *sk, const stream *s)
 {
-	int64_t told[QS_BATCH];
+	int64_t estimate[QS_BATCH];
 	double sum = 0;
 	uint32_t i, k;
 
@@ -112,9 +112,9 @@ mean_relative_error(const qs_sketch *sk, const stream *s)
 	{
 		uint32_t n = s->used - i < QS_BATCH ? s->used - i : QS_BATCH;
 
-		qs_query(sk, s->distinct + i, n, told);
+		qs_query(sk, s->distinct + i, n, estimate);
 		for (k = 0; k < n; k++)
-			sum += (double) (told[k] - s->count[i + k]) / s->count[i + k];
+			sum += (double) (estimate[k] - s->count[i + k]) / s->count[i + k];
 	}
 	return sum / s->used;
 }

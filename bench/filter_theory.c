@@ -133,7 +133,7 @@ binomial(void)
 
 static const struct
 {
-	double share; /* share of the design frequency */
+	double fraction; /* fraction of the design frequency */
 	uint32_t keys;
 } levels[] = { { 0.1, 36000 }, { 0.2, 12000 }, { 0.5, 4000 },
 			   { 1.0, 3000 },  { 1.5, 3000 },  { 2.0, 600 } };
@@ -158,7 +158,7 @@ fill_all_frequencies(qf_filter *f, double rows)
 	for (l = 0; l < LEVELS; l++)
 		for (i = 0; i < levels[l].keys; i++)
 			feed_rows(&feed, filter_key((uint32_t) l + 1, i),
-					  (uint64_t) (levels[l].share * DESIGN));
+					  (uint64_t) (levels[l].fraction * DESIGN));
 	for (i = 0; i < SPREAD; i++)
 		feed_rows(&feed, filter_key(100, i), spread_frequency(i));
 	feed_noise(&feed, (uint64_t) rows - feed.row);
@@ -168,7 +168,7 @@ fill_all_frequencies(qf_filter *f, double rows)
 static void
 report_level(const qf_filter *f, const qf_scale *scale, size_t l, FILE *table)
 {
-	double truth = levels[l].share * DESIGN;
+	double truth = levels[l].fraction * DESIGN;
 	double theory = qf_relative_sd(scale, truth);
 	moments ours = { 0 }, paper = { 0 };
 	double bias, sd;
@@ -183,13 +183,13 @@ report_level(const qf_filter *f, const qf_scale *scale, size_t l, FILE *table)
 	}
 	bias = moments_mean(&ours) - 1;
 	sd = moments_sd(&ours);
-	if (levels[l].share <= 1.5)
+	if (levels[l].fraction <= 1.5)
 	{
-		report_check(fabs(bias) <= 0.01, "%.1f f: bias %+.2f %%", levels[l].share, 100 * bias);
+		report_check(fabs(bias) <= 0.01, "%.1f f: bias %+.2f %%", levels[l].fraction, 100 * bias);
 		report_check(fabs(sd / theory - 1) <= 0.05, "%.1f f: relative sd %.4f, theory %.4f",
-					 levels[l].share, sd, theory);
+					 levels[l].fraction, sd, theory);
 	}
-	fprintf(table, "| %.1f | %u | %+.2f %% | %+.2f %% | %.2f %% | %.2f %% |\n", levels[l].share,
+	fprintf(table, "| %.1f | %u | %+.2f %% | %+.2f %% | %.2f %% | %.2f %% |\n", levels[l].fraction,
 			levels[l].keys, 100 * bias, 100 * (moments_mean(&paper) - 1), 100 * sd, 100 * theory);
 }
 
@@ -244,19 +244,19 @@ frequencies(void)
 
 /* ---- a key that is most of all rows ---- */
 
-/* The number of trials for a share.  Estimates of rare keys spread more, and need more trials. */
+/* The number of trials for a fraction.  Estimates of rare keys spread more, and need more trials. */
 static int
-trials_of(double share)
+trials_of(double fraction)
 {
-	return share < 0.5 ? 40000 : 8000;
+	return fraction < 0.5 ? 40000 : 8000;
 }
 
 static void
-check_few(double ratio, double share)
+check_few(double ratio, double fraction)
 {
-	double truth = share * DESIGN, rows = ratio * DESIGN, theory = 0, held = 0;
+	double truth = fraction * DESIGN, rows = ratio * DESIGN, theory = 0, held = 0;
 	moments ours = { 0 };
-	int trials = trials_of(share);
+	int trials = trials_of(fraction);
 	double bias, error;
 	qf_filter f;
 	int i;
@@ -289,7 +289,7 @@ check_few(double ratio, double share)
 	report_check(fabs(bias) <= 0.01 && fabs(moments_sd(&ours) / theory - 1) <= 0.05 &&
 					 fabs(held - 0.95) <= 0.01,
 				 "%.1f f of %.1f f rows: bias %+.2f %% (+- %.2f), sd %.3f of theory's, %.4f held",
-				 share, ratio, 100 * bias, 100 * error, moments_sd(&ours) / theory, held);
+				 fraction, ratio, 100 * bias, 100 * error, moments_sd(&ours) / theory, held);
 	qf_free(&f);
 }
 
@@ -297,13 +297,13 @@ static void
 few_rows(void)
 {
 	static const double ratios[] = { 1, 1.5, 3 };
-	static const double shares[] = { 0.1, 0.5, 1, 1.5 };
+	static const double fractions[] = { 0.1, 0.5, 1, 1.5 };
 	size_t r, s;
 
 	for (r = 0; r < sizeof(ratios) / sizeof(ratios[0]); r++)
-		for (s = 0; s < sizeof(shares) / sizeof(shares[0]); s++)
-			if (shares[s] <= ratios[r])
-				check_few(ratios[r], shares[s]);
+		for (s = 0; s < sizeof(fractions) / sizeof(fractions[0]); s++)
+			if (fractions[s] <= ratios[r])
+				check_few(ratios[r], fractions[s]);
 }
 
 /* ---- presets ---- */

@@ -109,7 +109,7 @@ qs_cuda_fetch(qs_cuda_sketch *sk, qs_sketch *to, const qb_memory *memory)
 	QS_TRY(qs_cuda_sync(sk->gpu));
 	if (!qs_has_fat(sk->params.structure))
 	{
-		QS_TRY(qs_cuda_settle(sk));
+		QS_TRY(qs_cuda_prepare_read(sk));
 		QS_TRY(qs_cuda_freeze(sk, &head));
 	}
 	qs_init(to, &sk->params, memory);

@@ -53,7 +53,7 @@ extern "C"
 
 	/*
 	 * Make an owned copy in host memory.  "to" is uninitialized, as for qs_copy().  The tables are
-	 * settled and read, as backends do it, except for the slim table of sf, which is only read.
+	 * prepared and read, as backends do it, except for the slim table of sf, which is only read.
 	 */
 	extern qb_status qs_cuda_fetch(qs_cuda_sketch *sketch, qs_sketch *to, const qb_memory *memory);
 

@@ -29,7 +29,7 @@ typedef struct worker
 } worker;
 
 static void *
-insert_share(void *context)
+insert_slice(void *context)
 {
 	worker *w = context;
 	qf_batch b = {
@@ -41,7 +41,7 @@ insert_share(void *context)
 }
 
 static void *
-query_share(void *context)
+query_slice(void *context)
 {
 	worker *w = context;
 
@@ -53,7 +53,7 @@ query_share(void *context)
 }
 
 static void
-run_threads(worker *w, const uint64_t *key, uint64_t count, void *(*share)(void *) )
+run_threads(worker *w, const uint64_t *key, uint64_t count, void *(*work)(void *) )
 {
 	int n = host_threads();
 
@@ -62,7 +62,7 @@ run_threads(worker *w, const uint64_t *key, uint64_t count, void *(*share)(void 
 		w[t].key = key;
 		w[t].first = count * (uint64_t) t / (uint64_t) n;
 		w[t].count = count * (uint64_t) (t + 1) / (uint64_t) n - w[t].first;
-		CHECK(pthread_create(&w[t].thread, NULL, share, &w[t]) == 0);
+		CHECK(pthread_create(&w[t].thread, NULL, work, &w[t]) == 0);
 	}
 	for (int t = 0; t < n; t++)
 		pthread_join(w[t].thread, NULL);
@@ -88,7 +88,7 @@ host_insert(const qf_params *p, const uint64_t *key, uint64_t rows, qf_filter *m
 
 		for (int t = 0; t < host_threads(); t++)
 			qf_init(&w[t].f, p, &test_memory);
-		run_threads(w, key, rows, insert_share);
+		run_threads(w, key, rows, insert_slice);
 		for (int t = 1; t < host_threads(); t++)
 		{
 			CHECK(qf_engine_cpu.merge(&w[0].f, &w[t].f) == QB_OK);
@@ -119,7 +119,7 @@ host_query(const qf_filter *f, const uint64_t *key, uint64_t keys, uint32_t *set
 			w[t].set = set;
 			w[t].found = found;
 		}
-		run_threads(w, key, keys, query_share);
+		run_threads(w, key, keys, query_slice);
 		took[run] = seconds() - start;
 	}
 	qsort(took, RUNS, sizeof(*took), compare);

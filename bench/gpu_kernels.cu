@@ -81,12 +81,12 @@ gk_keys(void *stream, int kind, uint64_t seed, uint64_t *key, uint64_t count)
 }
 
 /*
- * The place of a key.  RANDOM: by the key's hash.  Otherwise: by the key's number, and n is a
+ * The index of a key.  RANDOM: by the key's hash.  Otherwise: by the key's number, and n is a
  * power of two.
  */
 template <bool RANDOM>
 __device__ __forceinline__ uint64_t
-place(uint64_t key, uint64_t i, uint64_t n)
+index_of(uint64_t key, uint64_t i, uint64_t n)
 {
 	uint64_t hv = qb_hash(key, qb_seed_key(0));
 
@@ -99,7 +99,7 @@ __launch_bounds__(BLOCK) read_sectors(const uint64_t *key, uint64_t count, const
 									  uint64_t sectors, Answer *answer)
 {
 	for_each(count, [&](uint64_t i) {
-		uint64_t at = place<RANDOM>(__ldcs(&key[i]), i, sectors);
+		uint64_t at = index_of<RANDOM>(__ldcs(&key[i]), i, sectors);
 		uint4 a = __ldg(&table[at * 2]);
 		uint4 b = __ldg(&table[at * 2 + 1]);
 
@@ -114,7 +114,7 @@ __launch_bounds__(BLOCK)
 	add_ones(const uint64_t *key, uint64_t count, uint32_t *table, uint64_t counters)
 {
 	for_each(count, [&](uint64_t i) {
-		atomicAdd(&table[place<RANDOM>(__ldcs(&key[i]), i, counters)], 1u);
+		atomicAdd(&table[index_of<RANDOM>(__ldcs(&key[i]), i, counters)], 1u);
 	});
 }
 

@@ -5,10 +5,10 @@
  *
  * The source of a merge is a view of serialized bytes that start at an odd address, as bytes
  * of stored sketches and of parallel plans may.  The target is a sketch with "parts" times
- * the source's weight.  Each turn times four operations.  It merges, and subtracts again, so
- * that all turns start alike.  It folds a copy to half.  And it merges a hundred times into a
- * copy, as aggregates do, which read the sum only once.  The structures take turns.  Each turn
- * gives a ratio, and the median of all turns counts.  The last columns compare with the
+ * the source's weight.  Each round times four operations.  It merges, and subtracts again, so
+ * that all rounds start alike.  It folds a copy to half.  And it merges a hundred times into a
+ * copy, as aggregates do, which read the sum only once.  The structures take turns.  Each round
+ * gives a ratio, and the median of all rounds counts.  The last columns compare with the
  * floor: a loop that only reads and writes as many bytes as the sketches have, including high
  * buckets.
  *
@@ -25,7 +25,7 @@
 #include "engine/sketch_engine.h"
 #include "workload.h"
 
-#define TURNS      21
+#define ROUNDS     21
 #define BUCKET     32 /* bytes of a bucket in both structures, without high buckets */
 #define KEYS       8  /* keys for each bucket */
 #define STRUCTURES 2
@@ -73,7 +73,7 @@ typedef struct subject_pair
 	qs_sketch into;
 	qs_sketch from; /* a view */
 	uint8_t *bytes; /* bytes of the view */
-	double ms[TIMES][TURNS];
+	double ms[TIMES][ROUNDS];
 } subject_pair;
 
 /* Processor time of this process, so that other processes do not count. */
@@ -261,7 +261,7 @@ many_ms(const subject_pair *pair)
 }
 
 static void
-time_pair(subject_pair *pair, uint8_t *memory, int turn)
+time_pair(subject_pair *pair, uint8_t *memory, int round)
 {
 	uint64_t into = bytes_of(&pair->into);
 	uint64_t from = bytes_of(&pair->from);
@@ -269,17 +269,17 @@ time_pair(subject_pair *pair, uint8_t *memory, int turn)
 	double start = now_ms();
 
 	bench_check(qs_merge(&pair->into, &pair->from));
-	pair->ms[MERGE][turn] = now_ms() - start;
+	pair->ms[MERGE][round] = now_ms() - start;
 	start = now_ms();
 	bench_check(qs_subtract(&pair->into, &pair->from));
-	pair->ms[SUBTRACT][turn] = now_ms() - start;
+	pair->ms[SUBTRACT][round] = now_ms() - start;
 	bench_check(qs_copy(&copy, &pair->into, &bench_memory));
 	start = now_ms();
 	bench_check(qs_fold(&copy, copy.params.n / 2));
-	pair->ms[FOLD][turn] = now_ms() - start;
+	pair->ms[FOLD][round] = now_ms() - start;
 	qs_free(&copy);
-	pair->ms[ONE_OF_MANY][turn] = many_ms(pair);
-	pair->ms[FLOOR][turn] = floor_ms(memory, into, from);
+	pair->ms[ONE_OF_MANY][round] = many_ms(pair);
+	pair->ms[FLOOR][round] = floor_ms(memory, into, from);
 }
 
 static int
@@ -291,17 +291,17 @@ by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Median over all turns of the ratios of both times or, with "under" NULL, of the first times. */
+/* Median over all rounds of the ratios of both times or, with "under" NULL, of the first times. */
 static double
 median(const double *ms, const double *under)
 {
-	double list[TURNS];
+	double list[ROUNDS];
 	int i;
 
-	for (i = 0; i < TURNS; i++)
+	for (i = 0; i < ROUNDS; i++)
 		list[i] = under ? ms[i] / under[i] : ms[i];
-	qsort(list, TURNS, sizeof(list[0]), by_size);
-	return list[TURNS / 2];
+	qsort(list, ROUNDS, sizeof(list[0]), by_size);
+	return list[ROUNDS / 2];
 }
 
 static bool
@@ -310,16 +310,16 @@ report(uint64_t size, size_t load)
 	subject_pair *pair = bench_alloc(STRUCTURES, sizeof(subject_pair));
 	uint8_t *memory;
 	bool right;
-	int turn;
+	int round;
 	int what;
 
 	make_pairs(pair, size, load);
 	right = is_right(&pair[1]);
 	memory = bench_alloc(bytes_of(&pair[1].into) + bytes_of(&pair[1].from), 1);
-	for (turn = 0; turn < TURNS; turn++)
+	for (round = 0; round < ROUNDS; round++)
 	{
-		time_pair(&pair[0], memory, turn);
-		time_pair(&pair[1], memory, turn);
+		time_pair(&pair[0], memory, round);
+		time_pair(&pair[1], memory, round);
 	}
 	printf("| %llu kB | %s | %.1f + %.1f |", (unsigned long long) size >> 10, loads[load].name,
 		   (double) bytes_of(&pair[1].into) / (double) size,

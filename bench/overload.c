@@ -55,10 +55,10 @@ typedef struct tally
 static void
 estimate(const qs_sketch *sk, const qs_noise *noise, uint64_t key, double *way)
 {
-	int64_t told;
+	int64_t minimum;
 
-	qs_query(sk, &key, 1, &told);
-	way[MINIMUM] = (double) told;
+	qs_query(sk, &key, 1, &minimum);
+	way[MINIMUM] = (double) minimum;
 	way[UNBIASED] = qs_estimate_unbiased(sk, noise, key);
 	way[CLIPPED] = fmin(fmax(way[UNBIASED], 0), way[MINIMUM]);
 }

@@ -143,8 +143,8 @@ extern const peer_size peer_sizes[PEER_SIZES];
 /* Make a structure and add its input. */
 extern void *peer_fill(const peer_kind *kind, const peer_order *order);
 
-/* Make structures of equal parts of the input, and merge them one after the other. */
-extern void *peer_fill_parts(const peer_kind *kind, const peer_order *order, uint32_t parts);
+/* Make structures of equal shards of the input, and merge them one after the other. */
+extern void *peer_fill_shards(const peer_kind *kind, const peer_order *order, uint32_t shards);
 
 /* Absolute errors of the estimates of some keys. */
 typedef struct peer_errors
@@ -196,7 +196,7 @@ extern void peers_top(const stream *zipf);
 extern void peers_stored(const stream *s, const peer_kind *const *kinds, size_t count,
 						 double (*mean)[PEER_SIZES]);
 
-/* Structures that are merged from parts: peers_merged.c. */
+/* Structures that are merged from shards: peers_merged.c. */
 extern void peers_merged(const stream *s);
 
 /* References compared with their papers: peers_papers.c. */

@@ -52,12 +52,12 @@ estimate(const void *peer, uint64_t key)
 
 	for (i = 0; i < r->depth; i++)
 	{
-		int32_t told = sign(r, key, i) * (int32_t) *peer_rows_cell(r, key, i);
+		int32_t counter = sign(r, key, i) * (int32_t) *peer_rows_cell(r, key, i);
 		uint32_t at = i;
 
-		for (; at > 0 && value[at - 1] > told; at--)
+		for (; at > 0 && value[at - 1] > counter; at--)
 			value[at] = value[at - 1];
-		value[at] = told;
+		value[at] = counter;
 	}
 	return value[r->depth / 2] > 0 ? value[r->depth / 2] : 0;
 }

@@ -32,18 +32,18 @@ fill_rows(const peer_kind *kind, const peer_order *order, size_t from, size_t to
 }
 
 void *
-peer_fill_parts(const peer_kind *kind, const peer_order *order, uint32_t parts)
+peer_fill_shards(const peer_kind *kind, const peer_order *order, uint32_t shards)
 {
 	size_t rows = order->input->rows;
-	void *peer = fill_rows(kind, order, 0, rows / parts);
+	void *peer = fill_rows(kind, order, 0, rows / shards);
 	uint32_t i;
 
-	for (i = 1; i < parts; i++)
+	for (i = 1; i < shards; i++)
 	{
-		void *part = fill_rows(kind, order, rows * i / parts, rows * (i + 1) / parts);
+		void *shard = fill_rows(kind, order, rows * i / shards, rows * (i + 1) / shards);
 
-		kind->merge(peer, part);
-		kind->free(part);
+		kind->merge(peer, shard);
+		kind->free(shard);
 	}
 	if (kind->ready)
 		kind->ready(peer);
@@ -53,7 +53,7 @@ peer_fill_parts(const peer_kind *kind, const peer_order *order, uint32_t parts)
 void *
 peer_fill(const peer_kind *kind, const peer_order *order)
 {
-	return peer_fill_parts(kind, order, 1);
+	return peer_fill_shards(kind, order, 1);
 }
 
 static int

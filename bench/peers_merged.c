@@ -1,8 +1,8 @@
 /*
  * peers_merged.c
- *		Structures at equal bytes that are merged from parts, as days are merged into a month.
+ *		Structures at equal bytes that are merged from shards, as days are merged into a month.
  *
- * All parts have equally many rows, in the order of the stream.  The errors of the merged
+ * All shards have equally many rows, in the order of the stream.  The errors of the merged
  * structure are printed beside those of a structure that gets all rows itself.
  *
  * bench/peers_merged.c
@@ -13,9 +13,9 @@
 
 #define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 
-#define PARTS 30
-#define BYTES (1 << 20)
-#define TOP   500
+#define SHARDS 30
+#define BYTES  (1 << 20)
+#define TOP    500
 
 static const peer_kind *const kinds[] = {
 	&peer_qtop,
@@ -52,6 +52,6 @@ peers_merged(const stream *s)
 	for (k = 0; k < COUNT_OF(kinds); k++)
 	{
 		print_errors("all rows", kinds[k], peer_fill(kinds[k], &order), s);
-		print_errors("merged", kinds[k], peer_fill_parts(kinds[k], &order, PARTS), s);
+		print_errors("merged", kinds[k], peer_fill_shards(kinds[k], &order, SHARDS), s);
 	}
 }

@@ -358,7 +358,7 @@ change(sublime *s, uint64_t at, int64_t weight)
 }
 
 static uint64_t
-place(const sublime *s, uint64_t key, uint32_t row)
+counter_of(const sublime *s, uint64_t key, uint32_t row)
 {
 	return row * s->width + peer_cell(key, s->seed, row, s->width);
 }
@@ -372,7 +372,7 @@ add(void *peer, const uint64_t *key, const int64_t *weight, size_t count)
 
 	for (k = 0; k < count; k++)
 		for (i = 0; i < DEPTH; i++)
-			change(s, place(s, key[k], i), weight ? weight[k] : 1);
+			change(s, counter_of(s, key[k], i), weight ? weight[k] : 1);
 }
 
 static int64_t
@@ -384,7 +384,7 @@ estimate(const void *peer, uint64_t key)
 
 	for (i = 0; i < DEPTH; i++)
 	{
-		uint32_t value = load(s, place(s, key, i));
+		uint32_t value = load(s, counter_of(s, key, i));
 
 		least = value < least ? value : least;
 	}

@@ -92,12 +92,12 @@ build(const probed *row, const workload *w, double load, uint64_t seed)
 
 /* True if no key's estimate exceeds its count by more than the error. */
 static bool
-holds(const workload *w, const int64_t *told, int64_t error)
+holds(const workload *w, const int64_t *estimate, int64_t error)
 {
 	uint32_t i;
 
 	for (i = 0; i < w->keys; i++)
-		if (told[i] - w->count[i] > error)
+		if (estimate[i] - w->count[i] > error)
 			return false;
 	return true;
 }
@@ -112,16 +112,16 @@ typedef struct result
 static void
 add_sketch(result *r, const qs_sketch *sk, const workload *w)
 {
-	int64_t *told = bench_alloc(w->keys, sizeof(int64_t));
+	int64_t *estimate = bench_alloc(w->keys, sizeof(int64_t));
 	qs_noise noise;
 	size_t level;
 
 	bench_check(qs_noise_init(&noise, sk, w->keys, &bench_memory));
-	qs_query(sk, w->fingerprint, w->keys, told);
+	qs_query(sk, w->fingerprint, w->keys, estimate);
 	for (level = 0; level < LEVELS; level++)
-		r->held[level] += holds(w, told, qs_noise_error(&noise, levels[level], w->keys));
+		r->held[level] += holds(w, estimate, qs_noise_error(&noise, levels[level], w->keys));
 	qs_noise_free(&noise);
-	free(told);
+	free(estimate);
 }
 
 static result
@@ -182,7 +182,7 @@ report(const probed *row, size_t stream, double load)
 
 /* Largest estimates first. */
 static int
-compare_told(const void *a, const void *b)
+compare_estimates(const void *a, const void *b)
 {
 	int64_t x = ((const int64_t *) a)[0];
 	int64_t y = ((const int64_t *) b)[0];
@@ -195,7 +195,7 @@ compare_told(const void *a, const void *b)
  * largest estimates.  Of these wrong bounds, report the one with the largest estimate.
  */
 static void
-report_bounds(FILE *out, const workload *w, const int64_t (*told)[2], int64_t error)
+report_bounds(FILE *out, const workload *w, const int64_t (*estimate)[2], int64_t error)
 {
 	uint32_t beyond = 0;
 	uint32_t picked = 0;
@@ -205,17 +205,17 @@ report_bounds(FILE *out, const workload *w, const int64_t (*told)[2], int64_t er
 
 	for (i = 0; i < w->keys; i++)
 	{
-		bool wrong = told[i][0] - told[i][1] > error;
+		bool wrong = estimate[i][0] - estimate[i][1] > error;
 
 		worst = wrong && beyond == 0 ? i : worst;
 		beyond += wrong;
 		picked += wrong && i < PICKED;
-		positive += told[i][0] > error && i < PICKED;
+		positive += estimate[i][0] > error && i < PICKED;
 	}
 	fprintf(out, " %lld | %u | %u |", (long long) error, beyond, picked);
 	if (beyond > 0)
-		fprintf(out, " %lld / %lld |", (long long) told[worst][1],
-				(long long) (told[worst][0] - error));
+		fprintf(out, " %lld / %lld |", (long long) estimate[worst][1],
+				(long long) (estimate[worst][0] - error));
 	else
 		fprintf(out, " |");
 	fprintf(out, " %u |\n", positive);
@@ -225,7 +225,7 @@ static void
 report_many(FILE *out, const probed *row, int megabytes)
 {
 	static const uint64_t probes[] = { 1, 1000, MANY_KEYS };
-	int64_t(*told)[2] = bench_alloc(MANY_KEYS, sizeof(*told));
+	int64_t(*estimate)[2] = bench_alloc(MANY_KEYS, sizeof(*estimate));
 	qs_noise noise;
 	workload w;
 	qs_sketch sk;
@@ -236,20 +236,21 @@ report_many(FILE *out, const probed *row, int megabytes)
 	bench_check(qs_noise_init(&noise, &sk, MANY_KEYS, &bench_memory));
 	for (i = 0; i < w.keys; i++)
 	{
-		told[i][0] = qs_estimate(&sk, w.fingerprint[i]);
-		told[i][1] = w.count[i];
+		estimate[i][0] = qs_estimate(&sk, w.fingerprint[i]);
+		estimate[i][1] = w.count[i];
 	}
-	qsort(told, w.keys, sizeof(*told), compare_told);
+	qsort(estimate, w.keys, sizeof(*estimate), compare_estimates);
 	for (i = 0; i < COUNT_OF(probes); i++)
 	{
 		fprintf(out, "| %s, %d MB | %llu |", row->subject.name, megabytes,
 				(unsigned long long) probes[i]);
-		report_bounds(out, &w, (const int64_t(*)[2]) told, qs_noise_error(&noise, 0.95, probes[i]));
+		report_bounds(out, &w, (const int64_t(*)[2]) estimate,
+					  qs_noise_error(&noise, 0.95, probes[i]));
 	}
 	qs_noise_free(&noise);
 	qs_free(&sk);
 	workload_free(&w);
-	free(told);
+	free(estimate);
 }
 
 /* ---- */

@@ -52,12 +52,12 @@ static const char *const pairing_names[] = { "second moment", "like days", "unli
 
 #define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 
-/* Results over all seeds, as shares of the true product. */
+/* Results over all seeds, as fractions of the true product. */
 typedef struct result
 {
 	double bias;
-	double squares; /* mean square of the errors */
-	double told;    /* mean square of the standard errors */
+	double squares;  /* mean square of the errors */
+	double reported; /* mean square of the standard errors */
 	double within_one;
 	double within_two;
 } result;
@@ -69,7 +69,7 @@ add(result *r, const qs_product *p, double truth)
 
 	r->bias += error / truth / SEEDS;
 	r->squares += error * error / truth / truth / SEEDS;
-	r->told += p->standard_error * p->standard_error / truth / truth / SEEDS;
+	r->reported += p->standard_error * p->standard_error / truth / truth / SEEDS;
 	r->within_one += (fabs(error) <= p->standard_error) / (double) SEEDS;
 	r->within_two += (fabs(error) <= 2 * p->standard_error) / (double) SEEDS;
 }
@@ -124,7 +124,7 @@ add_seed(result *r, const subject *s, double theta, pairing pair, uint64_t seed)
 static bool
 is_right(const subject *s, double theta, const result *r)
 {
-	double ratio = sqrt(r->told / r->squares);
+	double ratio = sqrt(r->reported / r->squares);
 
 	if (s->structure != QS_THREAD && fabs(r->bias) > 4 * sqrt(r->squares / SEEDS))
 		return false;
@@ -144,12 +144,12 @@ report(FILE *out, const subject *s, size_t theta, pairing pair)
 	if (pair == UNLIKE && theta == COUNT_OF(thetas) - 1)
 		fprintf(out, "| %s | %s | %s | %+.3f %% | %.3f %% | %.3f %% | %.3f | %.3f |\n",
 				theta_names[theta], pairing_names[pair], s->name, 100 * r.bias,
-				100 * sqrt(r.squares), 100 * sqrt(r.told), r.within_one, r.within_two);
+				100 * sqrt(r.squares), 100 * sqrt(r.reported), r.within_one, r.within_two);
 	report_check(is_right(s, thetas[theta], &r),
 				 "%s of %s, %s: bias %+.4f %%, error %.4f %%, told %.4f %%, within one %.3f, two "
 				 "%.3f",
 				 pairing_names[pair], theta_names[theta], s->name, 100 * r.bias,
-				 100 * sqrt(r.squares), 100 * sqrt(r.told), r.within_one, r.within_two);
+				 100 * sqrt(r.squares), 100 * sqrt(r.reported), r.within_one, r.within_two);
 }
 
 void

@@ -197,7 +197,7 @@ data_collection(qset_collection *c, const recipe *r, uint64_t seed)
 	free(low);
 }
 
-/* A thread's part of data_drawn(): every n-th set. */
+/* A thread's slice of data_drawn(): every n-th set. */
 typedef struct drawing
 {
 	const recipe *r;
@@ -210,7 +210,7 @@ typedef struct drawing
 } drawing;
 
 static void *
-draw_part(void *context)
+draw_slice(void *context)
 {
 	drawing *d = context;
 	uint64_t most = 2 * ((uint64_t) d->r->most + d->r->draws) + 100;
@@ -248,7 +248,7 @@ data_drawn(qset_collection *c, const recipe *r, uint64_t seed, int threads)
 	for (t = 0; t < threads; t++)
 	{
 		d[t] = (drawing){ r, seed, (uint64_t) t, (uint64_t) threads, set, size, 0 };
-		require(pthread_create(&d[t].thread, NULL, draw_part, &d[t]) == 0, "no thread");
+		require(pthread_create(&d[t].thread, NULL, draw_slice, &d[t]) == 0, "no thread");
 	}
 	for (t = 0; t < threads; t++)
 		pthread_join(d[t].thread, NULL);

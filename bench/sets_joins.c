@@ -37,7 +37,7 @@ typedef struct figures
 } figures;
 
 #define MOST_FIGURES 6
-#define TURNS        2
+#define ROUNDS       2
 
 static pair_sink sink;
 static FILE *plotted;
@@ -66,7 +66,7 @@ run_join(const qset_collection *c, double jaccard, int join, bool summing, outco
 	return now() - start;
 }
 
-/* Check that all three find the same pairs, and take the least time of some turns. */
+/* Check that all three find the same pairs, and take the least time of some rounds. */
 static figures
 measure(const qset_collection *c, double jaccard)
 {
@@ -74,7 +74,7 @@ measure(const qset_collection *c, double jaccard)
 	outcome own;
 	outcome o;
 	int join;
-	int turn;
+	int round;
 
 	run_join(c, jaccard, AUTO, true, &own);
 	f.method = own.method == QSET_HYBRID ? 'h' : own.prefix ? 'p' : 'i';
@@ -83,12 +83,12 @@ measure(const qset_collection *c, double jaccard)
 		run_join(c, jaccard, join, true, &o);
 		f.wrong = f.wrong || o.pairs != own.pairs || o.sum != own.sum;
 	}
-	for (turn = 0; turn < TURNS; turn++)
+	for (round = 0; round < ROUNDS; round++)
 		for (join = 0; join < JOINS; join++)
 		{
 			double ms = run_join(c, jaccard, join, false, &o) * 1e3;
 
-			f.ms[join] = turn == 0 || ms < f.ms[join] ? ms : f.ms[join];
+			f.ms[join] = round == 0 || ms < f.ms[join] ? ms : f.ms[join];
 		}
 	any_wrong = any_wrong || f.wrong;
 	return f;

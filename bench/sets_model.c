@@ -32,10 +32,10 @@ typedef struct rival
 
 #define RIVALS (METHOD_COUNT + 2)
 
-/* All rivals run in turns, at least LEAST_TURNS times, and more while they are fast. */
-#define LEAST_TURNS 5
-#define MOST_TURNS  60
-#define SECONDS     0.2
+/* All rivals run in turns, at least LEAST_ROUNDS times, and more while they are fast. */
+#define LEAST_ROUNDS 5
+#define MOST_ROUNDS  60
+#define SECONDS      0.2
 
 static double
 total(const rival *r)
@@ -44,18 +44,19 @@ total(const rival *r)
 }
 
 static void
-take_turns(rival *r, int rivals)
+time_rivals(rival *r, int rivals)
 {
 	double start = now();
-	int turn;
+	int round;
 	int i;
 
-	for (turn = 0; turn < LEAST_TURNS || (turn < MOST_TURNS && now() - start < SECONDS); turn++)
+	for (round = 0; round < LEAST_ROUNDS || (round < MOST_ROUNDS && now() - start < SECONDS);
+		 round++)
 		for (i = 0; i < rivals; i++)
 		{
 			outcome o = best_pairs(&r[i].request, 1, 1, 1);
 
-			if (turn == 0)
+			if (round == 0)
 				r[i].best = o;
 			r[i].best.prepare = o.prepare < r[i].best.prepare ? o.prepare : r[i].best.prepare;
 			r[i].best.count = o.count < r[i].best.count ? o.count : r[i].best.count;
@@ -149,7 +150,7 @@ model_case(const char *name, const qset_collection *c, int64_t min_count, double
 	double ratio;
 	int i;
 
-	take_turns(r, rivals);
+	time_rivals(r, rivals);
 	for (i = 1; i < rivals; i++)
 		if (is_technique(&r[i]))
 			technique = technique && total(technique) <= total(&r[i]) ? technique : &r[i];

@@ -58,9 +58,9 @@ work(void *argument)
 	return NULL;
 }
 
-/* The share of all pairs (of a row and a later column) that belongs to the rows a, a + step, ... */
+/* The fraction of all pairs (of a row and a later column) that belongs to the rows a, a + step, ... */
 static double
-share_of_pairs(uint64_t rows, uint64_t step)
+fraction_of_pairs(uint64_t rows, uint64_t step)
 {
 	double pairs = 0;
 	uint64_t i;
@@ -97,7 +97,8 @@ run_pairs(const qset_request *r, uint64_t step, int threads, bool summing)
 	work(&w[0]);
 	if (threads > 1)
 		pthread_join(thread, NULL);
-	o.count = w[w[1].seconds > w[0].seconds].seconds / (step > 1 ? share_of_pairs(rows, step) : 1);
+	o.count =
+		w[w[1].seconds > w[0].seconds].seconds / (step > 1 ? fraction_of_pairs(rows, step) : 1);
 	o.pairs = w[0].pairs + w[1].pairs;
 	o.sum = w[0].sum + w[1].sum;
 	free(block);
@@ -154,7 +155,7 @@ std_pairs(const qset_collection *c, uint64_t step)
 		for (j = i + 1; j < c->sets; j++)
 			common += std_set_intersection(qset_set_ranks(c, i), qset_set_size(c, i),
 										   qset_set_ranks(c, j), qset_set_size(c, j), out);
-	took = (now() - start) / (step > 1 ? share_of_pairs(c->sets, step) : 1);
+	took = (now() - start) / (step > 1 ? fraction_of_pairs(c->sets, step) : 1);
 	require(common != 1, "hardly"); /* so that the compiler keeps the loop */
 	free(out);
 	return took;

@@ -56,17 +56,17 @@ zeroed(uint64_t count, size_t size)
 static uint32_t *
 sorted_by(const uint32_t *key, uint64_t count, uint64_t most)
 {
-	uint64_t *place = zeroed(most + 1, sizeof(*place));
+	uint64_t *start = zeroed(most + 1, sizeof(*start));
 	uint32_t *sorted = zeroed(count, sizeof(*sorted));
 	uint64_t i;
 
 	for (i = 0; i < count; i++)
-		place[key[i] + 1]++;
+		start[key[i] + 1]++;
 	for (i = 0; i < most; i++)
-		place[i + 1] += place[i];
+		start[i + 1] += start[i];
 	for (i = 0; i < count; i++)
-		sorted[place[key[i]]++] = (uint32_t) i;
-	free(place);
+		sorted[start[key[i]]++] = (uint32_t) i;
+	free(start);
 	return sorted;
 }
 
@@ -147,7 +147,7 @@ indexed(const prefix_join *j, uint64_t set)
 
 /* Give each element the room that its list will need. */
 static void
-place_lists(prefix_join *j, uint64_t universe)
+set_list_starts(prefix_join *j, uint64_t universe)
 {
 	uint64_t at = 0;
 	uint64_t s;
@@ -182,7 +182,7 @@ prefix_open(prefix_join *j, const qset_collection *c, double min_jaccard, bool p
 	j->begin = zeroed(c->universe, sizeof(*j->begin));
 	j->end = zeroed(c->universe, sizeof(*j->end));
 	j->position = positions ? zeroed(0, sizeof(*j->position)) : NULL;
-	place_lists(j, c->universe);
+	set_list_starts(j, c->universe);
 	j->common = zeroed(j->sets, sizeof(*j->common));
 	j->candidate = zeroed(j->sets, sizeof(*j->candidate));
 }

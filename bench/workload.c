@@ -13,7 +13,7 @@
 #define REPORT_FOLDER "build/bench"
 #define LINE          4096
 
-#define TURN 6.283185307179586 /* 2 pi */
+#define TWO_PI 6.283185307179586 /* 2 pi */
 
 /* ---- memory ---- */
 
@@ -79,7 +79,7 @@ bench_poisson(uint64_t *state, double mean)
 	{
 		double radius = sqrt(-2 * log(1 - product));
 
-		k = llround(mean + sqrt(mean) * radius * cos(TURN * bench_unit(state)));
+		k = llround(mean + sqrt(mean) * radius * cos(TWO_PI * bench_unit(state)));
 		return k > 0 ? k : 0;
 	}
 	for (; product > limit; k++)

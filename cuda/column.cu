@@ -47,7 +47,7 @@ create(qs_cuda *gpu, qs_cuda_copy **copy)
 	if (!*copy)
 		return QB_NO_MEMORY;
 	(*copy)->gpu = gpu;
-	gpu->copies++;
+	gpu->cached_chunks++;
 	return QB_OK;
 }
 
@@ -57,7 +57,7 @@ destroy(qs_cuda_copy *c)
 	cudaSetDevice(c->gpu->device); /* qs_cuda_enter() would clear the error of an earlier call */
 	qs_free_room(c->gpu, &c->key);
 	qs_free_room(c->gpu, &c->null);
-	if (--c->gpu->copies == 0)
+	if (--c->gpu->cached_chunks == 0)
 		free_buffers(c->gpu);
 	delete c;
 }
@@ -330,7 +330,7 @@ bring_rows(const qs_cuda_copy_rows *rows, uint32_t chunks, uint64_t keys, uint64
  * ---- the keys of rows that pass tests of other columns; or pairs of numbers ----
  *
  * Each block tests the rows of a tile, and reads the keys of the rows that pass.  It adds their
- * number to a counter in device memory, whose old value is the place of its keys.  So the order of
+ * number to a counter in device memory, whose old value is the offset of its keys.  So the order of
  * keys differs from run to run.  The keys of a warp are written side by side.  The second number of
  * a pair is the number of a tested column in the same row.  For pairs each warp, not each block,
  * adds to the counter.
@@ -346,12 +346,12 @@ bring_rows(const qs_cuda_copy_rows *rows, uint32_t chunks, uint64_t keys, uint64
  * for each warp.
  */
 __device__ __forceinline__ uint64_t
-place_in_block(uint32_t count, qs_u64 *written)
+offset_in_block(uint32_t count, qs_u64 *written)
 {
 	__shared__ uint32_t counts[WARPS];
 	__shared__ qs_u64 base;
 	uint32_t warp = threadIdx.x / 32;
-	uint64_t place;
+	uint64_t offset;
 
 	if (qs_lane() == 0)
 		counts[warp] = count;
@@ -365,21 +365,21 @@ place_in_block(uint32_t count, qs_u64 *written)
 		base = atomicAdd(written, all);
 	}
 	__syncthreads();
-	place = base;
+	offset = base;
 	for (uint32_t w = 0; w < warp; w++)
-		place += counts[w];
+		offset += counts[w];
 	__syncthreads();
-	return place;
+	return offset;
 }
 
 __device__ __forceinline__ uint64_t
-place_of_warp(uint32_t count, qs_u64 *written)
+offset_of_warp(uint32_t count, qs_u64 *written)
 {
-	qs_u64 place = 0;
+	qs_u64 offset = 0;
 
 	if (qs_lane() == 0)
-		place = atomicAdd(written, (qs_u64) count);
-	return __shfl_sync(QS_ALL_LANES, place, 0);
+		offset = atomicAdd(written, (qs_u64) count);
+	return __shfl_sync(QS_ALL_LANES, offset, 0);
 }
 
 template <bool PAIRS>
@@ -394,7 +394,7 @@ __launch_bounds__(QS_BLOCK) select_keys(const __grid_constant__ wanted_rows rows
 		tile_of_chunk tile = find_tile(rows, t);
 		uint32_t passed = rows_that_pass(rows, tile);
 		uint32_t count = __reduce_add_sync(QS_ALL_LANES, __popc(passed));
-		uint64_t place = PAIRS ? place_of_warp(count, written) : place_in_block(count, written);
+		uint64_t offset = PAIRS ? offset_of_warp(count, written) : offset_in_block(count, written);
 
 #pragma unroll
 		for (int j = 0; j < ROWS_EACH; j++)
@@ -405,14 +405,14 @@ __launch_bounds__(QS_BLOCK) select_keys(const __grid_constant__ wanted_rows rows
 
 			if (mine)
 			{
-				uint64_t at = place + __popc(all & below);
+				uint64_t at = offset + __popc(all & below);
 
 				to[at] = key_of(rows, tile, i);
 				if (PAIRS)
 					pair[at] =
 						__ldcs(&tile.chunk->tested[tested].value[first_row(tile, 1 + tested) + i]);
 			}
-			place += __popc(all);
+			offset += __popc(all);
 		}
 	}
 }
@@ -486,30 +486,30 @@ struct block_groups
 };
 
 __device__ __forceinline__ void
-clear_rows(block_groups *own, uint32_t count)
+clear_rows(block_groups *local, uint32_t count)
 {
 	for (uint32_t g = threadIdx.x; g < count; g += QS_BLOCK)
-		own->rows[g] = 0;
+		local->rows[g] = 0;
 	__syncthreads();
 }
 
 __device__ __forceinline__ void
-load_groups(block_groups *own, const qb_groups *groups)
+load_groups(block_groups *local, const qb_groups *groups)
 {
 	for (uint32_t g = threadIdx.x; g < groups->count; g += QS_BLOCK)
-		own->number[g] = groups->number[g];
-	clear_rows(own, groups->count);
+		local->number[g] = groups->number[g];
+	clear_rows(local, groups->count);
 }
 
 /* The group of a row; the number of groups if the row has no group. */
 __device__ __forceinline__ uint32_t
-group_of(const block_groups *own, const split_table *table, const tile_of_chunk &tile, uint32_t i)
+group_of(const block_groups *local, const split_table *table, const tile_of_chunk &tile, uint32_t i)
 {
 	const column_values &column = tile.chunk->tested[table->groups.column];
 	uint32_t row = first_row(tile, 1 + table->groups.column) + i;
 	bool null = is_null(column, row);
 
-	return qb_group_of(own->number, table->groups.count, table->groups.null, null,
+	return qb_group_of(local->number, table->groups.count, table->groups.null, null,
 					   null ? 0 : (int64_t) __ldcs(&column.value[row]));
 }
 
@@ -517,10 +517,10 @@ __global__ void
 __launch_bounds__(QS_BLOCK)
 	count_groups(const __grid_constant__ wanted_rows rows, split_table *table)
 {
-	__shared__ block_groups own;
+	__shared__ block_groups local;
 	uint32_t groups = table->groups.count;
 
-	load_groups(&own, &table->groups);
+	load_groups(&local, &table->groups);
 	for (uint32_t t = blockIdx.x; t < rows.tiles; t += gridDim.x)
 	{
 		tile_of_chunk tile = find_tile(rows, t);
@@ -530,26 +530,26 @@ __launch_bounds__(QS_BLOCK)
 		for (int j = 0; j < ROWS_EACH; j++)
 			if (passed >> j & 1)
 			{
-				uint32_t g = group_of(&own, table, tile, threadIdx.x + j * QS_BLOCK);
+				uint32_t g = group_of(&local, table, tile, threadIdx.x + j * QS_BLOCK);
 
 				if (g < groups)
-					atomicAdd(&own.rows[g], 1);
+					atomicAdd(&local.rows[g], 1);
 			}
 	}
 	__syncthreads();
 	for (uint32_t g = threadIdx.x; g < groups; g += QS_BLOCK)
-		if (own.rows[g] > 0)
-			atomicAdd(&table->count[g], own.rows[g]);
+		if (local.rows[g] > 0)
+			atomicAdd(&table->count[g], local.rows[g]);
 }
 
 /* Reserve room for the tile's rows of each group. */
 __device__ __forceinline__ void
-take_room(block_groups *own, split_table *table)
+take_room(block_groups *local, split_table *table)
 {
 	__syncthreads();
 	for (uint32_t g = threadIdx.x; g < table->groups.count; g += QS_BLOCK)
-		if (own->rows[g] > 0)
-			own->base[g] = atomicAdd(&table->next[g], own->rows[g]);
+		if (local->rows[g] > 0)
+			local->base[g] = atomicAdd(&table->next[g], local->rows[g]);
 	__syncthreads();
 }
 
@@ -557,30 +557,31 @@ __global__ void
 __launch_bounds__(QS_BLOCK)
 	split_keys(uint64_t *to, const __grid_constant__ wanted_rows rows, split_table *table)
 {
-	__shared__ block_groups own;
+	__shared__ block_groups local;
 	uint32_t groups = table->groups.count;
 
-	load_groups(&own, &table->groups);
+	load_groups(&local, &table->groups);
 	for (uint32_t t = blockIdx.x; t < rows.tiles; t += gridDim.x)
 	{
 		tile_of_chunk tile = find_tile(rows, t);
 		uint32_t passed = rows_that_pass(rows, tile);
-		uint32_t group[ROWS_EACH], place[ROWS_EACH];
+		uint32_t group[ROWS_EACH], offset[ROWS_EACH];
 
 #pragma unroll
 		for (int j = 0; j < ROWS_EACH; j++)
 		{
-			group[j] =
-				passed >> j & 1 ? group_of(&own, table, tile, threadIdx.x + j * QS_BLOCK) : groups;
-			place[j] = group[j] < groups ? atomicAdd(&own.rows[group[j]], 1) : 0;
+			group[j] = passed >> j & 1 ? group_of(&local, table, tile, threadIdx.x + j * QS_BLOCK)
+									   : groups;
+			offset[j] = group[j] < groups ? atomicAdd(&local.rows[group[j]], 1) : 0;
 		}
-		take_room(&own, table);
+		take_room(&local, table);
 #pragma unroll
 		for (int j = 0; j < ROWS_EACH; j++)
 			if (group[j] < groups)
-				to[own.base[group[j]] + place[j]] = key_of(rows, tile, threadIdx.x + j * QS_BLOCK);
+				to[local.base[group[j]] + offset[j]] =
+					key_of(rows, tile, threadIdx.x + j * QS_BLOCK);
 		__syncthreads();
-		clear_rows(&own, groups);
+		clear_rows(&local, groups);
 	}
 }
 

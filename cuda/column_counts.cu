@@ -30,12 +30,12 @@
 /* Marks a free slot.  Keys of this value are counted separately, in "apart". */
 #define NO_KEY (~UINT64_C(0))
 
-/* Keys that a thread takes, and slots that it looks at, between two reads of "stop". */
+/* Keys that a thread takes, and slots that it checks, between two reads of "stop". */
 #define COUNT_STEPS  8
 #define COUNT_PROBES 32
 
 /* A block's table, in shared memory. */
-struct own_counts
+struct block_counts
 {
 	qs_u64 *key;
 	uint32_t *times; /* NULL: counts are not wanted */
@@ -85,48 +85,49 @@ slot_of(qs_u64 *table, uint32_t slots, const qb_secret &secret, uint64_t key, co
 
 /* Empty a block's table.  All its threads call this, and wait for one another. */
 __device__ __forceinline__ void
-clear_counts(const own_counts &own)
+clear_counts(const block_counts &local)
 {
 	for (uint32_t slot = threadIdx.x; slot < COUNT_SLOTS; slot += COUNT_BLOCK)
 	{
-		own.key[slot] = NO_KEY;
-		if (own.times)
-			own.times[slot] = 0;
+		local.key[slot] = NO_KEY;
+		if (local.times)
+			local.times[slot] = 0;
 	}
 	if (threadIdx.x == 0)
-		*own.distinct = *own.apart = 0;
+		*local.distinct = *local.apart = 0;
 	__syncthreads();
 }
 
 /* Count one key.  False: there are too many distinct keys. */
 __device__ __forceinline__ bool
-count_key(const own_counts &own, uint64_t key)
+count_key(const block_counts &local, uint64_t key)
 {
 	bool added;
 	uint32_t slot;
 
 	if (key == NO_KEY)
 	{
-		atomicAdd(own.apart, 1);
+		atomicAdd(local.apart, 1);
 		return true;
 	}
-	if (now(*own.distinct) > own.most)
+	if (now(*local.distinct) > local.most)
 		return false;
-	slot = slot_of(own.key, COUNT_SLOTS, own.secret, key, *own.stop, &added);
-	if (slot == COUNT_SLOTS || (added && atomicAdd(own.distinct, 1) >= own.most))
-		*own.stop = 1;
-	if (slot < COUNT_SLOTS && own.times)
-		atomicAdd(&own.times[slot], 1);
+	slot = slot_of(local.key, COUNT_SLOTS, local.secret, key, *local.stop, &added);
+	if (slot == COUNT_SLOTS || (added && atomicAdd(local.distinct, 1) >= local.most))
+		*local.stop = 1;
+	if (slot < COUNT_SLOTS && local.times)
+		atomicAdd(&local.times[slot], 1);
 	return slot < COUNT_SLOTS;
 }
 
 /* Count a thread's keys: from the i-th on, every stride-th, until all stop. */
 __device__ __forceinline__ void
-count_own(const own_counts &own, const uint64_t *key, uint64_t i, uint64_t count, uint64_t stride)
+count_in_block(const block_counts &local, const uint64_t *key, uint64_t i, uint64_t count,
+			   uint64_t stride)
 {
-	while (i < count && !now(*own.stop))
+	while (i < count && !now(*local.stop))
 		for (int step = 0; step < COUNT_STEPS && i < count; step++, i += stride)
-			if (!count_key(own, __ldcs(&key[i])))
+			if (!count_key(local, __ldcs(&key[i])))
 				break;
 }
 
@@ -154,12 +155,13 @@ struct counts_table
 };
 
 /*
- * Add a block's own table to the common one, unless there are too many keys.  Blocks with few keys
+ * Add a block's table to the common one, unless there are too many keys.  Blocks with few keys
  * each may have many keys together.  Then the table would fill up, and each search would scan all
  * of it.
  */
 __device__ __forceinline__ void
-add_table(counted_keys *all, qs_u64 *table, uint32_t slots, qs_u64 *times, const own_counts &own)
+add_table(counted_keys *all, qs_u64 *table, uint32_t slots, qs_u64 *times,
+		  const block_counts &local)
 {
 	bool added;
 
@@ -167,12 +169,12 @@ add_table(counted_keys *all, qs_u64 *table, uint32_t slots, qs_u64 *times, const
 	{
 		uint32_t slot;
 
-		if (own.key[i] == NO_KEY)
+		if (local.key[i] == NO_KEY)
 			continue;
-		slot = slot_of(table, slots, own.secret, own.key[i], all->stop, &added);
+		slot = slot_of(table, slots, local.secret, local.key[i], all->stop, &added);
 		if (times && slot < slots)
-			atomicAdd(&times[slot], own.times[i]);
-		if (slot == slots || (added && atomicAdd(&all->distinct, 1) >= own.most))
+			atomicAdd(&times[slot], local.times[i]);
+		if (slot == slots || (added && atomicAdd(&all->distinct, 1) >= local.most))
 			all->stop = 1;
 	}
 }
@@ -184,17 +186,17 @@ __launch_bounds__(COUNT_BLOCK)
 {
 	extern __shared__ qs_u64 shared[];
 	__shared__ uint32_t distinct, apart;
-	own_counts own = {
+	block_counts local = {
 		shared, (uint32_t *) (shared + COUNT_SLOTS), &distinct, &apart, secret, most, &all->all.stop
 	};
 
-	clear_counts(own);
-	count_own(own, key, (uint64_t) blockIdx.x * COUNT_BLOCK + threadIdx.x, count,
-			  (uint64_t) gridDim.x * COUNT_BLOCK);
+	clear_counts(local);
+	count_in_block(local, key, (uint64_t) blockIdx.x * COUNT_BLOCK + threadIdx.x, count,
+				   (uint64_t) gridDim.x * COUNT_BLOCK);
 	__syncthreads();
 	if (now(all->all.stop))
 		return;
-	add_table(&all->all, all->key, COUNT_SLOTS, all->times, own);
+	add_table(&all->all, all->key, COUNT_SLOTS, all->times, local);
 	if (threadIdx.x == 0 && apart > 0)
 		atomicAdd(&all->all.apart, apart);
 }
@@ -203,12 +205,12 @@ __launch_bounds__(COUNT_BLOCK)
 __device__ __forceinline__ void
 put_result(counts_table *all, uint32_t most, uint64_t key, uint64_t times)
 {
-	uint64_t place = atomicAdd(&all->found, 1);
+	uint64_t index = atomicAdd(&all->found, 1);
 
-	if (place >= most)
+	if (index >= most)
 		return;
-	all->result_key[place] = key;
-	all->result_times[place] = times;
+	all->result_key[index] = key;
+	all->result_times[index] = times;
 }
 
 __global__ void
@@ -232,7 +234,7 @@ start(qs_cuda *gpu, const uint64_t *key, uint64_t count, uint32_t most, counts_t
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(table->key, 0xff, sizeof(table->key), gpu->stream));
 	QS_TRY(qs_launch_blocks(gpu, count_keys,
 							{ qs_ceil_div(count, COUNT_BLOCK), COUNT_BLOCK, shared }, key, count,
-							most, table, qb_own_secret));
+							most, table, qb_process_secret));
 	return qs_launch(gpu, collect_counts, COUNT_SLOTS, table, most);
 }
 
@@ -296,7 +298,7 @@ __launch_bounds__(COUNT_BLOCK) count_many(const __grid_constant__ many_keys all)
 {
 	extern __shared__ qs_u64 shared[];
 	__shared__ uint32_t distinct, apart;
-	own_counts own = { shared, NULL, &distinct, &apart, all.secret, all.most, NULL };
+	block_counts local = { shared, NULL, &distinct, &apart, all.secret, all.most, NULL };
 	uint64_t at = blockIdx.x * all.chunk;
 	uint64_t end = min(at + all.chunk, all.count);
 	uint32_t g = at < end ? qs_group_at(all.group, all.groups, at) : 0;
@@ -307,14 +309,14 @@ __launch_bounds__(COUNT_BLOCK) count_many(const __grid_constant__ many_keys all)
 
 		if (stop > at)
 		{
-			own.stop = &all.group[g].all.stop;
-			clear_counts(own);
-			count_own(own, all.key, at + threadIdx.x, stop, COUNT_BLOCK);
+			local.stop = &all.group[g].all.stop;
+			clear_counts(local);
+			count_in_block(local, all.key, at + threadIdx.x, stop, COUNT_BLOCK);
 			__syncthreads();
 			if (threadIdx.x == 0 && apart > 0)
 				all.group[g].all.apart = 1;
 			add_table(&all.group[g].all, all.table + (uint64_t) g * all.slots, all.slots, NULL,
-					  own);
+					  local);
 			__syncthreads();
 			at = stop;
 		}
@@ -345,8 +347,9 @@ qs_cuda_keys_many(qs_cuda *gpu, const uint64_t *key, const uint64_t *count, uint
 				  uint32_t most, bool *many)
 {
 	many_group group[QB_GROUPS_MAX] = {};
-	many_keys all = { key,          0, 0, NULL, NULL, groups, (uint32_t) qs_slots_for(most), most,
-					  qb_own_secret };
+	many_keys all = {
+		key, 0, 0, NULL, NULL, groups, (uint32_t) qs_slots_for(most), most, qb_process_secret
+	};
 
 	QS_TRY(qs_cuda_enter(gpu));
 	QS_TRY(qs_have_room(gpu, &gpu->table, (uint64_t) groups * (GROUP_WORDS + all.slots)));

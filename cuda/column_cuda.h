@@ -159,7 +159,7 @@ extern "C"
 	 *
 	 * Several devices count at the same time.  Each device gets keys in batches, and makes a list
 	 * of its own distinct keys.  Then each device takes one range of keys.  It adds up the counts
-	 * that all lists have in this range, and orders the keys of the range by count.  Any part of
+	 * that all lists have in this range, and orders the keys of the range by count.  Any slice of
 	 * this order can be fetched.
 	 */
 
@@ -180,13 +180,13 @@ extern "C"
 		return listed < QS_CUDA_SAMPLES ? (uint32_t) listed : QS_CUDA_SAMPLES;
 	}
 
-	/* A part of a list, from one index to another. */
-	typedef struct qs_cuda_exact_part
+	/* A slice of a list, from one index to another. */
+	typedef struct qs_cuda_exact_slice
 	{
 		qs_cuda_exact *exact;
 		uint64_t first;
 		uint64_t count;
-	} qs_cuda_exact_part;
+	} qs_cuda_exact_slice;
 
 	/* What a device does for exact counts. */
 	typedef struct qs_exact_ops
@@ -217,20 +217,20 @@ extern "C"
 		 * less than the bound.
 		 */
 		qb_status (*find)(qs_cuda_exact *exact, const int64_t *bound, uint32_t bounds,
-						  uint64_t *place);
+						  uint64_t *index);
 
 		/*
-		 * Add up the parts of all lists in one range of keys.  Each call adds one part; the first
-		 * call adds the part of the device's own list.  Lists of other devices are only read, by
-		 * several devices at the same time.  QB_NO_MEMORY: the parts do not fit beside the device's
+		 * Add up the slices of all lists in one range of keys.  Each call adds one slice; the first
+		 * call adds the slice of the device's own list.  Lists of other devices are only read, by
+		 * several devices at the same time.  QB_NO_MEMORY: the slices do not fit beside the device's
 		 * own list.
 		 */
-		qb_status (*join)(qs_cuda_exact *exact, const qs_cuda_exact_part *part);
+		qb_status (*join)(qs_cuda_exact *exact, const qs_cuda_exact_slice *slice);
 
 		/*
 		 * Order the keys that join() added up, once: the most frequent key first, and among equally
 		 * frequent keys the smallest first. *found is the number of keys.  Afterwards the device's
-		 * own list may be out of order within its range.  No other device reads that part.
+		 * own list may be out of order within its range.  No other device reads that slice.
 		 */
 		qb_status (*order)(qs_cuda_exact *exact, uint64_t *found);
 

@@ -11,9 +11,9 @@
  * The sort looks only at bits in which any two keys differ.
  *
  * With several devices, each device takes one range of keys.  Each device has a list of its own
- * keys, and merges the parts of all lists that are in its range.  All devices read the lists of
+ * keys, and merges the slices of all lists that are in its range.  All devices read the lists of
  * their peers in place, at the same time.  So a device may write only behind its own list, or into
- * the part of its list that is in its own range, which no other device reads.
+ * the slice of its list that is in its own range, which no other device reads.
  *
  * In the end each device sorts its range by count.  This sort is stable and its input is sorted by
  * key, so equally frequent keys stay in the order of keys.
@@ -58,8 +58,8 @@ struct qs_cuda_exact
 	uint64_t used;   /* "listed", and the keys behind them that are not sorted yet */
 	uint64_t total;  /* keys that have come */
 	qs_key_bits bits;
-	key_list sum;     /* sum of all parts in the range; at the end ordered by count */
-	uint64_t counted; /* total number of keys behind these parts */
+	key_list sum;     /* sum of all slices in the range; at the end ordered by count */
+	uint64_t counted; /* total number of keys behind these slices */
 };
 
 static_assert(QS_CUDA_EXACT_BYTES == 4 * sizeof(uint64_t), "bytes of a key");
@@ -67,7 +67,7 @@ static_assert(QS_CUDA_EXACT_BYTES == 4 * sizeof(uint64_t), "bytes of a key");
 static qb_status
 create(qs_cuda *gpu, uint64_t room, qs_cuda_exact **exact)
 {
-	qs_cuda_exact *made = NULL;
+	qs_cuda_exact *created = NULL;
 	void *memory;
 	uint64_t *word;
 
@@ -77,19 +77,19 @@ create(qs_cuda *gpu, uint64_t room, qs_cuda_exact **exact)
 		return QB_NO_MEMORY;
 	QS_TRY(qs_ask_room(gpu, room * QS_CUDA_EXACT_BYTES));
 	QS_TRY(qs_device_take(gpu, room * QS_CUDA_EXACT_BYTES, &memory));
-	made = new (std::nothrow) qs_cuda_exact();
-	if (!made)
+	created = new (std::nothrow) qs_cuda_exact();
+	if (!created)
 	{
 		qs_device_free(gpu, memory, room * QS_CUDA_EXACT_BYTES);
 		return QB_NO_MEMORY;
 	}
 	word = (uint64_t *) memory;
-	made->gpu = gpu;
-	made->room = room;
-	made->memory = word;
-	made->key = cub::DoubleBuffer<int64_t>((int64_t *) word, (int64_t *) (word + room));
-	made->times = cub::DoubleBuffer<uint64_t>(word + 2 * room, word + 3 * room);
-	*exact = made;
+	created->gpu = gpu;
+	created->room = room;
+	created->memory = word;
+	created->key = cub::DoubleBuffer<int64_t>((int64_t *) word, (int64_t *) (word + room));
+	created->times = cub::DoubleBuffer<uint64_t>(word + 2 * room, word + 3 * room);
+	*exact = created;
 	return QB_OK;
 }
 
@@ -145,7 +145,7 @@ list_new(qs_cuda_exact *e, uint64_t *runs)
 
 /* "count" elements of the arrays, from "first" on. */
 static key_list
-part_of(qs_cuda_exact *e, uint64_t first, uint64_t count)
+slice_of(qs_cuda_exact *e, uint64_t first, uint64_t count)
 {
 	return { e->key.Current() + first, e->times.Current() + first, count };
 }
@@ -187,7 +187,7 @@ materialize(qs_cuda_exact *e)
 	QS_TRY(qs_learn_bits(e->gpu, e->key.Current() + e->listed, e->used - e->listed, &e->bits));
 	QS_TRY(list_new(e, &runs));
 	if (e->listed > 0)
-		QS_TRY(merge_lists(e, part_of(e, 0, e->listed), part_of(e, e->listed, runs), 0, &runs));
+		QS_TRY(merge_lists(e, slice_of(e, 0, e->listed), slice_of(e, e->listed, runs), 0, &runs));
 	e->listed = e->used = runs;
 	return QB_OK;
 }
@@ -264,8 +264,8 @@ struct range_bounds
 
 /* For each bound: the number of keys in a sorted list that are less than the bound. */
 __global__ void
-find_places(const int64_t *key, uint64_t count, const __grid_constant__ range_bounds bounds,
-			uint64_t *place)
+find_indexes(const int64_t *key, uint64_t count, const __grid_constant__ range_bounds bounds,
+			 uint64_t *index)
 {
 	qs_for_each(bounds.count, [&](uint64_t i) {
 		uint64_t low = 0, high = count;
@@ -279,12 +279,12 @@ find_places(const int64_t *key, uint64_t count, const __grid_constant__ range_bo
 			else
 				high = middle;
 		}
-		place[i] = low;
+		index[i] = low;
 	});
 }
 
 static qb_status
-find(qs_cuda_exact *e, const int64_t *bound, uint32_t bounds, uint64_t *place)
+find(qs_cuda_exact *e, const int64_t *bound, uint32_t bounds, uint64_t *index)
 {
 	range_bounds all = { {}, bounds };
 
@@ -293,58 +293,58 @@ find(qs_cuda_exact *e, const int64_t *bound, uint32_t bounds, uint64_t *place)
 	memcpy(all.bound, bound, bounds * sizeof(*bound));
 	QS_TRY(qs_cuda_enter(e->gpu));
 	QS_TRY(
-		qs_launch(e->gpu, find_places, bounds, e->key.Current(), e->listed, all, e->gpu->result));
+		qs_launch(e->gpu, find_indexes, bounds, e->key.Current(), e->listed, all, e->gpu->result));
 	QS_TRY(qs_read_result(e->gpu, (int) bounds));
-	memcpy(place, e->gpu->host_result, bounds * sizeof(*place));
+	memcpy(index, e->gpu->host_result, bounds * sizeof(*index));
 	return QB_OK;
 }
 
 /* ---- a range of the keys of all devices ---- */
 
-/* Copy a part of the list of a device that is not a peer, behind the keys in use. */
+/* Copy a slice of the list of a device that is not a peer, behind the keys in use. */
 static qb_status
-bring_part(qs_cuda_exact *e, key_list *part, const qs_cuda *there)
+copy_slice(qs_cuda_exact *e, key_list *slice, const qs_cuda *there)
 {
-	uint64_t at = e->listed + e->sum.count, bytes = part->count * sizeof(uint64_t);
+	uint64_t at = e->listed + e->sum.count, bytes = slice->count * sizeof(uint64_t);
 	const qs_cuda *here = e->gpu;
 
-	QS_CUDA_TRY(e->gpu, cudaMemcpyPeerAsync(e->key.Current() + at, here->device, part->key,
+	QS_CUDA_TRY(e->gpu, cudaMemcpyPeerAsync(e->key.Current() + at, here->device, slice->key,
 											there->device, bytes, here->stream));
-	QS_CUDA_TRY(e->gpu, cudaMemcpyPeerAsync(e->times.Current() + at, here->device, part->times,
+	QS_CUDA_TRY(e->gpu, cudaMemcpyPeerAsync(e->times.Current() + at, here->device, slice->times,
 											there->device, bytes, here->stream));
-	*part = part_of(e, at, part->count);
+	*slice = slice_of(e, at, slice->count);
 	return QB_OK;
 }
 
-/* Merge a part of another device's list. */
+/* Merge a slice of another device's list. */
 static qb_status
-merge_part(qs_cuda_exact *e, const qs_cuda_exact_part *part)
+merge_slice(qs_cuda_exact *e, const qs_cuda_exact_slice *slice)
 {
-	key_list more = part_of(part->exact, part->first, part->count);
+	key_list more = slice_of(slice->exact, slice->first, slice->count);
 	uint64_t runs;
 
 	if (e->sum.count + more.count > e->room - e->listed)
 		return QB_NO_MEMORY;
 	QS_TRY(qs_cuda_enter(e->gpu));
-	if (!qs_reads(e->gpu, part->exact->gpu))
-		QS_TRY(bring_part(e, &more, part->exact->gpu));
+	if (!qs_reads(e->gpu, slice->exact->gpu))
+		QS_TRY(copy_slice(e, &more, slice->exact->gpu));
 	QS_TRY(merge_lists(e, e->sum, more, e->listed, &runs));
-	e->sum = part_of(e, e->listed, runs);
+	e->sum = slice_of(e, e->listed, runs);
 	return QB_OK;
 }
 
 /* Waits even after a failure, so that the other device's list is no longer read on return. */
 static qb_status
-join(qs_cuda_exact *e, const qs_cuda_exact_part *part)
+join(qs_cuda_exact *e, const qs_cuda_exact_slice *slice)
 {
 	qb_status status, waited;
 
-	e->counted += part->exact->total;
-	if (part->exact == e)
-		e->sum = part_of(e, part->first, part->count);
-	if (part->exact == e || part->count == 0)
+	e->counted += slice->exact->total;
+	if (slice->exact == e)
+		e->sum = slice_of(e, slice->first, slice->count);
+	if (slice->exact == e || slice->count == 0)
 		return QB_OK;
-	status = merge_part(e, part);
+	status = merge_slice(e, slice);
 	waited = qs_wait(e->gpu, e->gpu->stream);
 	return status == QB_OK ? waited : status;
 }

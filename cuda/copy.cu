@@ -78,56 +78,56 @@ qs_read_bytes(qs_cuda *gpu, const void *from, uint64_t bytes)
 
 /* ---- pieces of a value, to the host ---- */
 
-/* Blocks of threads for each part.  With this number a few parts keep the bus busy. */
-#define PART_BLOCKS 8
+/* Blocks of threads for each span.  With this number a few spans keep the bus busy. */
+#define SPAN_BLOCKS 8
 
-#define PARTS_MAX 32
+#define SPANS_MAX 32
 
 /* Bytes that are contiguous on the device and in the host. */
-struct qs_part
+struct qs_span
 {
 	const uint8_t *from;
 	uint8_t *to;
 	uint64_t bytes;
 };
 
-struct qs_parts
+struct qs_spans
 {
-	qs_part part[PARTS_MAX];
+	qs_span span[SPANS_MAX];
 	int count;
 };
 
 /* Copy in words of this type, and the remainder in bytes. */
 template <typename Word>
 static __device__ void
-copy_words(const qs_part &part)
+copy_words(const qs_span &span)
 {
-	uint64_t words = part.bytes / sizeof(Word), rest = words * sizeof(Word);
+	uint64_t words = span.bytes / sizeof(Word), rest = words * sizeof(Word);
 	uint64_t thread = blockIdx.x * blockDim.x + threadIdx.x;
 
 	for (uint64_t i = thread; i < words; i += gridDim.x * blockDim.x)
-		((Word *) part.to)[i] = ((const Word *) part.from)[i];
-	if (thread < part.bytes - rest)
-		part.to[rest + thread] = part.from[rest + thread];
+		((Word *) span.to)[i] = ((const Word *) span.from)[i];
+	if (thread < span.bytes - rest)
+		span.to[rest + thread] = span.from[rest + thread];
 }
 
-/* The blocks of row y copy part y. */
+/* The blocks of row y copy span y. */
 __global__ void
-__launch_bounds__(QS_BLOCK) copy_parts(const __grid_constant__ qs_parts all)
+__launch_bounds__(QS_BLOCK) copy_spans(const __grid_constant__ qs_spans all)
 {
-	const qs_part &part = all.part[blockIdx.y];
+	const qs_span &span = all.span[blockIdx.y];
 
-	if (((uintptr_t) part.to | (uintptr_t) part.from) % sizeof(uint4) == 0)
-		copy_words<uint4>(part);
+	if (((uintptr_t) span.to | (uintptr_t) span.from) % sizeof(uint4) == 0)
+		copy_words<uint4>(span);
 	else
-		copy_words<uint8_t>(part);
+		copy_words<uint8_t>(span);
 }
 
 static bool
-are_pinned(const qs_parts *all)
+are_pinned(const qs_spans *all)
 {
 	for (int i = 0; i < all->count; i++)
-		if (!qs_is_pinned(all->part[i].to))
+		if (!qs_is_pinned(all->span[i].to))
 			return false;
 	return true;
 }
@@ -154,18 +154,18 @@ may_launch(const qs_cuda *gpu)
  * block, and keep other devices waiting.
  */
 static qb_status
-copy_part(qs_cuda *gpu, const qs_part *part, bool pinned)
+copy_span(qs_cuda *gpu, const qs_span *span, bool pinned)
 {
 	if (!pinned)
 		QS_TRY(qs_wait(gpu, gpu->out));
 	QS_CUDA_TRY(
-		gpu, cudaMemcpyAsync(part->to, part->from, part->bytes, cudaMemcpyDeviceToHost, gpu->out));
+		gpu, cudaMemcpyAsync(span->to, span->from, span->bytes, cudaMemcpyDeviceToHost, gpu->out));
 	return QB_OK;
 }
 
-/* Queue the copies of these parts, and empty the list. */
+/* Queue the copies of these spans, and empty the list. */
 static qb_status
-copy_out(qs_cuda *gpu, qs_parts *all)
+copy_out(qs_cuda *gpu, qs_spans *all)
 {
 	int count = all->count;
 	bool pinned = are_pinned(all);
@@ -173,19 +173,19 @@ copy_out(qs_cuda *gpu, qs_parts *all)
 	all->count = 0;
 	if (count > 0 && pinned && may_launch(gpu))
 	{
-		copy_parts<<<dim3(PART_BLOCKS, count), QS_BLOCK, 0, gpu->out>>>(*all);
+		copy_spans<<<dim3(SPAN_BLOCKS, count), QS_BLOCK, 0, gpu->out>>>(*all);
 		return qs_launched(gpu);
 	}
 	for (int i = 0; i < count; i++)
-		QS_TRY(copy_part(gpu, &all->part[i], pinned));
+		QS_TRY(copy_span(gpu, &all->span[i], pinned));
 	return QB_OK;
 }
 
 static void
-add_part(qs_parts *all, const uint8_t *from, uint8_t *to, uint64_t bytes)
+add_span(qs_spans *all, const uint8_t *from, uint8_t *to, uint64_t bytes)
 {
 	if (bytes > 0)
-		all->part[all->count++] = { from, to, bytes };
+		all->span[all->count++] = { from, to, bytes };
 }
 
 /* True if all pieces lie within the value. */
@@ -205,19 +205,19 @@ static qb_status
 copy_all(qs_cuda *gpu, const qs_extent &value, const qs_cuda_piece *piece, int count)
 {
 	uint64_t table = value.table_bytes;
-	qs_parts parts = {};
+	qs_spans spans = {};
 
 	for (int i = 0; i < count; i++)
 	{
 		uint64_t offset = piece[i].offset, bytes = piece[i].bytes, low;
 
 		low = offset >= table ? 0 : bytes < table - offset ? bytes : table - offset;
-		if (parts.count + 2 > PARTS_MAX)
-			QS_TRY(copy_out(gpu, &parts));
-		add_part(&parts, value.table + offset, piece[i].to, low);
-		add_part(&parts, value.extra + (offset + low - table), piece[i].to + low, bytes - low);
+		if (spans.count + 2 > SPANS_MAX)
+			QS_TRY(copy_out(gpu, &spans));
+		add_span(&spans, value.table + offset, piece[i].to, low);
+		add_span(&spans, value.extra + (offset + low - table), piece[i].to + low, bytes - low);
 	}
-	return copy_out(gpu, &parts);
+	return copy_out(gpu, &spans);
 }
 
 /* Waits even after a failure, so that nothing writes to the host after the return. */
@@ -280,7 +280,7 @@ qs_transfer(qs_cuda *to, void *at, qs_cuda *from, const void *pointer, uint64_t 
  * be enabled already.
  */
 static cudaError_t
-share_memory(const qs_cuda *gpu, const qs_cuda *other)
+enable_peer(const qs_cuda *gpu, const qs_cuda *other)
 {
 	cudaError_t enabled = cudaDeviceEnablePeerAccess(other->device, 0);
 	cudaMemAccessDesc access = {};
@@ -299,7 +299,7 @@ qs_cuda_join(qs_cuda *gpu, qs_cuda *other)
 	int possible = 0;
 	bool joined = cudaSetDevice(gpu->device) == cudaSuccess &&
 				  cudaDeviceCanAccessPeer(&possible, gpu->device, other->device) == cudaSuccess &&
-				  possible && share_memory(gpu, other) == cudaSuccess;
+				  possible && enable_peer(gpu, other) == cudaSuccess;
 
 	cudaGetLastError(); /* devices that are not peers are no error: clear it */
 	gpu->peers &= ~(UINT64_C(1) << other->device);

@@ -214,7 +214,7 @@ qs_have_room(qs_cuda *gpu, qs_buffer *buffer, uint64_t words)
 }
 
 cudaError_t
-qs_look_at(cudaEvent_t event)
+qs_query_event(cudaEvent_t event)
 {
 	cudaError_t state = cudaEventQuery(event);
 
@@ -233,7 +233,7 @@ qs_wait_event(qs_cuda *gpu, cudaEvent_t event)
 		QS_CUDA_TRY(gpu, cudaEventSynchronize(event));
 		return QB_OK;
 	}
-	while ((ready = qs_look_at(event)) == cudaErrorNotReady)
+	while ((ready = qs_query_event(event)) == cudaErrorNotReady)
 		gpu->pause();
 	QS_CUDA_TRY(gpu, cudaSetDevice(gpu->device));
 	QS_CUDA_TRY(gpu, ready);

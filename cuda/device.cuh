@@ -65,14 +65,14 @@ struct qs_cuda
 	size_t pool_spare;   /* the most unused bytes that the pool keeps */
 	size_t freed;        /* bytes freed since the pool was last trimmed */
 	qs_slot slot[QS_SLOTS];
-	unsigned turn; /* number of the next slot */
+	unsigned next_slot; /* number of the next slot */
 	size_t slot_bytes;
 	uint64_t *result;      /* words for results on the device ... */
 	uint64_t *host_result; /* ... and their copy in pinned host memory */
 	uint64_t *scratch;     /* more words on the device; each family uses them as it likes */
 	uint8_t *work;         /* workspace; grows, freed by qs_workspace_free() */
 	size_t work_bytes;
-	int copies;         /* chunks of cached columns that use the next three buffers */
+	int cached_chunks;  /* chunks of cached columns that use the next three buffers */
 	qs_buffer gathered; /* gathered keys */
 	qs_buffer tiles;    /* lists of runs or tiles */
 	qs_buffer table;    /* distinct keys, while they are counted */
@@ -220,7 +220,7 @@ extern qb_status qs_wait_event(qs_cuda *gpu, cudaEvent_t event);
  * Test whether an event has come; cudaErrorNotReady: not yet.  Clears CUDA's last error, so that
  * the next call does not report it again.
  */
-extern cudaError_t qs_look_at(cudaEvent_t event);
+extern cudaError_t qs_query_event(cudaEvent_t event);
 
 /*
  * Note an error of another device as an error of this device, unless this device has its own error.
@@ -349,15 +349,15 @@ qs_launch(qs_cuda *gpu, void (*kernel)(Parameters...), uint64_t items, Arguments
 							arguments...);
 }
 
-/* Return *made, or destroy it after a failure. */
-template <typename Made>
+/* Return *object, or destroy it after a failure. */
+template <typename Object>
 static qb_status
-qs_keep(qb_status status, Made **made, void (*destroy)(Made *))
+qs_keep(qb_status status, Object **object, void (*destroy)(Object *))
 {
 	if (status != QB_OK)
 	{
-		destroy(*made);
-		*made = NULL;
+		destroy(*object);
+		*object = NULL;
 	}
 	return status;
 }
@@ -413,7 +413,7 @@ qs_fill_slot(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, int batches, q
 static inline int
 qs_next_slot(qs_cuda *gpu)
 {
-	return (int) (gpu->turn++ % QS_SLOTS);
+	return (int) (gpu->next_slot++ % QS_SLOTS);
 }
 
 /* Where a kernel writes the answers of a slot. */

@@ -109,7 +109,7 @@ warp_insert(const qf_view &v, uint4 *rows, uint64_t h, bool have)
 		line_bits(v, h, [&](uint32_t bit) { mine[bit / 32] |= 1u << bit % 32; });
 	__syncwarp();
 #pragma unroll
-	for (int turn = 0; turn < LINE_LONGS; turn += AHEAD)
+	for (int round = 0; round < LINE_LONGS; round += AHEAD)
 	{
 		qs_u64 bits[AHEAD];
 		qs_u64 *word[AHEAD];
@@ -117,9 +117,9 @@ warp_insert(const qf_view &v, uint4 *rows, uint64_t h, bool have)
 #pragma unroll
 		for (int i = 0; i < AHEAD; i++)
 		{
-			uint32_t from = (turn + i) * (32 / LINE_LONGS) + lane / LINE_LONGS;
+			uint32_t from = (round + i) * (32 / LINE_LONGS) + lane / LINE_LONGS;
 
-			bits[i] = all[(turn + i) * 32 + lane];
+			bits[i] = all[(round + i) * 32 + lane];
 			word[i] = table + (uint64_t) __shfl_sync(QS_ALL_LANES, line, from) * LINE_LONGS;
 			if (bits[i])
 				bits[i] &= ~__ldcg(word[i]);
@@ -158,12 +158,12 @@ __global__ void
 __launch_bounds__(QS_BLOCK) insert_lines(const qf_view v, const qf_rows r)
 {
 	__shared__ uint4 rows[QS_BLOCK * LINE_QUADS];
-	uint4 *own = rows + threadIdx.x / 32 * 32 * LINE_QUADS;
+	uint4 *warp_rows = rows + threadIdx.x / 32 * 32 * LINE_QUADS;
 
 	for_warps(r.count, [&](uint64_t i) {
 		uint64_t key = i < r.count ? __ldcs(&r.fingerprint[i]) : 0;
 
-		warp_insert(v, own, qf_hash(key, v.seed_key), counts(r, i));
+		warp_insert(v, warp_rows, qf_hash(key, v.seed_key), counts(r, i));
 	});
 }
 
@@ -204,12 +204,12 @@ bring_lines(const qf_view &v, uint4 *rows, uint32_t line)
 	const uint4 *table = (const uint4 *) v.word + qs_lane() % LINE_QUADS;
 
 #pragma unroll
-	for (int turn = 0; turn < LINE_QUADS; turn++)
+	for (int round = 0; round < LINE_QUADS; round++)
 	{
-		uint32_t from = turn * (32 / LINE_QUADS) + qs_lane() / LINE_QUADS;
+		uint32_t from = round * (32 / LINE_QUADS) + qs_lane() / LINE_QUADS;
 		uint64_t first = (uint64_t) __shfl_sync(QS_ALL_LANES, line, from) * LINE_QUADS;
 
-		__pipeline_memcpy_async(&rows[turn * 32 + qs_lane()], table + first, sizeof(uint4));
+		__pipeline_memcpy_async(&rows[round * 32 + qs_lane()], table + first, sizeof(uint4));
 	}
 	__pipeline_commit();
 }
@@ -219,13 +219,13 @@ __launch_bounds__(QS_BLOCK)
 	find_lines(const qf_view v, const uint64_t *key, uint64_t count, bool *found)
 {
 	__shared__ uint4 rows[QS_BLOCK * LINE_QUADS];
-	uint4 *own = rows + threadIdx.x / 32 * 32 * LINE_QUADS;
-	const uint32_t *mine = (const uint32_t *) (own + qs_lane() * LINE_QUADS);
+	uint4 *warp_rows = rows + threadIdx.x / 32 * 32 * LINE_QUADS;
+	const uint32_t *mine = (const uint32_t *) (warp_rows + qs_lane() * LINE_QUADS);
 
 	for_warps(count, [&](uint64_t i) {
 		uint64_t h = qf_hash(i < count ? __ldcs(&key[i]) : 0, v.seed_key);
 
-		bring_lines(v, own, line_of(v, h));
+		bring_lines(v, warp_rows, line_of(v, h));
 		__pipeline_wait_prior(0);
 		__syncwarp();
 		if (i < count)
@@ -421,7 +421,7 @@ counts_to_starts(const plan &p, uint32_t *count)
 
 /* Give each lane that wants one the next index. */
 __device__ __forceinline__ uint32_t
-next_place(uint32_t *next, bool wanted)
+next_index(uint32_t *next, bool wanted)
 {
 	uint32_t lanes = __ballot_sync(QS_ALL_LANES, wanted);
 	uint32_t first = 0;
@@ -433,8 +433,8 @@ next_place(uint32_t *next, bool wanted)
 
 /* Put each key into its tile, or behind all tiles if its tile has too many keys. */
 __device__ __forceinline__ void
-place_keys(const uint32_t *start, uint32_t *left, uint32_t here, const uint64_t h[SORT_EACH],
-		   const uint32_t ranked[SORT_EACH], uint64_t *stage)
+scatter_keys(const uint32_t *start, uint32_t *left, uint32_t here, const uint64_t h[SORT_EACH],
+			 const uint32_t ranked[SORT_EACH], uint64_t *stage)
 {
 #pragma unroll
 	for (int k = 0; k < SORT_EACH; k++)
@@ -442,12 +442,12 @@ place_keys(const uint32_t *start, uint32_t *left, uint32_t here, const uint64_t 
 		bool any = k * SORT_BLOCK + threadIdx.x < here;
 		uint32_t tile = any ? ranked[k] >> RANK_BITS : 0;
 		bool kept = any && start[tile + 1] > start[tile];
-		uint32_t place = next_place(left, any && !kept);
+		uint32_t index = next_index(left, any && !kept);
 
 		if (kept)
-			place = start[tile] + (ranked[k] & (SORT_KEYS - 1));
+			index = start[tile] + (ranked[k] & (SORT_KEYS - 1));
 		if (any)
-			stage[place] = h[k];
+			stage[index] = h[k];
 	}
 }
 
@@ -485,7 +485,7 @@ __launch_bounds__(SORT_BLOCK)
 	for (uint32_t i = threadIdx.x; i <= p.tiles; i += SORT_BLOCK)
 		start[i] = (uint16_t) count[i];
 	__syncthreads();
-	place_keys(count, &left, here, h, ranked, stage);
+	scatter_keys(count, &left, here, h, ranked, stage);
 	__syncthreads();
 	for (uint32_t i = threadIdx.x; i < here; i += SORT_BLOCK)
 		to.item[first + i] = stage[i];
@@ -561,7 +561,7 @@ __global__ void
 __launch_bounds__(QS_BLOCK) insert_left(const qf_view v, const plan p, const sorted_keys from)
 {
 	__shared__ uint4 rows[QS_BLOCK * LINE_QUADS];
-	uint4 *own = rows + threadIdx.x / 32 * 32 * LINE_QUADS;
+	uint4 *warp_rows = rows + threadIdx.x / 32 * 32 * LINE_QUADS;
 
 	for (uint32_t stretch = blockIdx.x; stretch < p.stretches; stretch += gridDim.x)
 	{
@@ -572,7 +572,7 @@ __launch_bounds__(QS_BLOCK) insert_left(const qf_view v, const plan p, const sor
 		{
 			bool have = at + qs_lane() < run.y;
 
-			warp_insert(v, own, have ? item[at + qs_lane()] : 0, have);
+			warp_insert(v, warp_rows, have ? item[at + qs_lane()] : 0, have);
 		}
 	}
 }

@@ -47,7 +47,7 @@ struct device_bits
 	}
 };
 
-/* The bits of a block's own filter in shared memory. */
+/* The bits of a block's filter in shared memory. */
 struct shared_bits
 {
 	static const int threads = QF_LARGE_BLOCK;
@@ -244,16 +244,16 @@ template <typename Rows>
 __global__ void
 __launch_bounds__(QF_LARGE_BLOCK) insert_shared(qf_view v, qf_rows r)
 {
-	extern __shared__ uint32_t own[];
+	extern __shared__ uint32_t local[];
 
 	for (uint32_t i = threadIdx.x; i < v.words; i += blockDim.x)
-		own[i] = 0;
+		local[i] = 0;
 	__syncthreads();
-	insert_all<Rows>(v, r, shared_bits{ own });
+	insert_all<Rows>(v, r, shared_bits{ local });
 	__syncthreads();
 	for (uint32_t i = threadIdx.x; i < v.words; i += blockDim.x)
-		if (own[i] & ~__ldcg(&v.word[i]))
-			atomicOr(&v.word[i], own[i]);
+		if (local[i] & ~__ldcg(&v.word[i]))
+			atomicOr(&v.word[i], local[i]);
 }
 
 /*

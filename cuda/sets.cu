@@ -410,7 +410,7 @@ make_index(qset_cuda_sets *s)
 static qb_status
 keep_index(qset_cuda_sets *s, qb_status status)
 {
-	s->index.made = status == QB_OK;
+	s->index.built = status == QB_OK;
 	if (status != QB_OK)
 		qset_index_free(s);
 	return status;
@@ -419,7 +419,7 @@ keep_index(qset_cuda_sets *s, qb_status status)
 qb_status
 qset_index_make(qset_cuda_sets *s)
 {
-	if (s->index.made)
+	if (s->index.built)
 		return QB_OK;
 	return keep_index(s, make_index(s));
 }
@@ -452,7 +452,7 @@ copy_index(qset_cuda_sets *to, const qset_cuda_sets *from)
 qb_status
 qset_index_copy(qset_cuda_sets *to, const qset_cuda_sets *from)
 {
-	if (!from->index.made)
+	if (!from->index.built)
 		return QB_OK;
 	return keep_index(to, copy_index(to, from));
 }

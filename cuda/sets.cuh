@@ -52,7 +52,7 @@ struct qset_index
 	uint32_t *start; /* universe + 1 */
 	uint2 *rest;     /* for each element of a set: begin and end of the list behind this set */
 	void *list;      /* the lists: numbers of sets, in 2 bytes while these suffice, else in 4 */
-	bool made;
+	bool built;
 	uint64_t *bin; /* on the host: number of elements of each degree, sets + 1 */
 	qset_memory memory;
 };
@@ -180,7 +180,7 @@ struct qset_output
 	uint64_t *start;  /* for each unit: where its pairs begin */
 	uint32_t *found;  /* for each unit: how many pairs it has */
 	uint64_t *cursor; /* number of pairs so far, including pairs that found no room */
-	bool placed;      /* "start" is given: a unit's pairs go to its start, minus ... */
+	bool start_given; /* "start" is given: a unit's pairs go to its start, minus ... */
 	uint64_t base;
 	uint64_t first_unit; /* the first unit of this launch */
 	uint64_t units;
@@ -210,10 +210,10 @@ extern qb_status
 qset_rows_run(qs_cuda *gpu, const qset_rows *r, const qset_strip *strip, const qset_output *out);
 
 /*
- * Bring units into order after all their pairs found room.  place[unit] is
- * where a unit's pairs belong, and place[units] is the number of all pairs.
+ * Bring units into order after all their pairs found room.  offset[unit] is
+ * where a unit's pairs belong, and offset[units] is the number of all pairs.
  */
-extern qb_status qset_rows_order(qs_cuda *gpu, const qset_output *out, uint64_t *place,
+extern qb_status qset_rows_order(qs_cuda *gpu, const qset_output *out, uint64_t *offset,
 								 uint64_t units, qset_pair *to);
 
 #endif

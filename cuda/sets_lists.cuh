@@ -81,7 +81,7 @@ skip_to(const Set *list, uint32_t at, uint32_t end, uint32_t column)
 /* The slice of an element's list that the unit wants. */
 template <typename Set>
 __device__ __forceinline__ void
-find_part(const task &t, const unit &u, uint64_t i, uint32_t *at, uint32_t *length)
+find_slice(const task &t, const unit &u, uint64_t i, uint32_t *at, uint32_t *length)
 {
 	const Set *list = (const Set *) t.list;
 	uint32_t end;
@@ -213,7 +213,7 @@ struct batch
 
 /* Each thread brings one list, which may be empty.  Returns the number of all events. */
 __device__ uint32_t
-share_lists(batch *s, uint32_t at, uint32_t length)
+gather_lists(batch *s, uint32_t at, uint32_t length)
 {
 	uint32_t sum = sum_lanes(length);
 	uint32_t warp = threadIdx.x / 32;
@@ -235,7 +235,7 @@ share_lists(batch *s, uint32_t at, uint32_t length)
 }
 
 /*
- * Give each warp an equal share of the events.  So no warp works longer than the others, even if
+ * Give each warp an equal number of the events.  So no warp works longer than the others, even if
  * nearly all sets have an element.
  */
 template <typename Set>
@@ -276,7 +276,7 @@ find_portion(const task &t, const unit &u, uint64_t first, uint64_t end)
 	portion p = { 0, 0 };
 
 	if (first + threadIdx.x < end)
-		find_part<Set>(t, u, first + threadIdx.x, &p.at, &p.length);
+		find_slice<Set>(t, u, first + threadIdx.x, &p.at, &p.length);
 	return p;
 }
 
@@ -300,7 +300,7 @@ add_lists(const task &t, const unit &u, portion now, batch *s, uint32_t *counter
 		walk_short<Set>(list, now.at, is_short ? now.length : 0, counter);
 		if (__syncthreads_or(!is_short))
 		{
-			uint32_t events = share_lists(s, now.at, is_short ? 0 : now.length);
+			uint32_t events = gather_lists(s, now.at, is_short ? 0 : now.length);
 
 			walk_long<Set>(s, events, list, counter);
 		}

@@ -232,7 +232,7 @@ list_values(qset_cuda_memberships *m, sorter *s, const int64_t *from, int64_t **
 
 /* The index of a value in an ascending list that has it. */
 __device__ __forceinline__ uint64_t
-place_in(const int64_t *list, uint64_t count, int64_t value)
+index_in(const int64_t *list, uint64_t count, int64_t value)
 {
 	uint64_t low = 0;
 
@@ -261,8 +261,8 @@ __launch_bounds__(QS_BLOCK) number_rows(numbering n, const int64_t *id, const in
 										uint64_t rows, int64_t *word)
 {
 	qs_for_each(rows, [&](uint64_t i) {
-		word[i] = (int64_t) (place_in(n.id, n.sets, id[i]) << n.bits |
-							 place_in(n.value, n.universe, element[i]));
+		word[i] = (int64_t) (index_in(n.id, n.sets, id[i]) << n.bits |
+							 index_in(n.value, n.universe, element[i]));
 	});
 }
 
@@ -344,7 +344,7 @@ sort(qset_cuda_memberships *m, qset_cuda_sizes *sizes)
 	return QB_OK;
 }
 
-/* ---- what was made ---- */
+/* ---- the sorted collection ---- */
 
 /* Where an array begins at "first", and the bytes of an item. */
 static const uint8_t *

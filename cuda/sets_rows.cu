@@ -27,8 +27,8 @@
 #else
 #define BLOCKS_LEAST 1
 #endif
-/* Shared memory of each block for the kernel's own variables and for the system. */
-#define OWN_SHARED 12288
+/* Shared memory of each block that is reserved for the kernel's variables and the system. */
+#define RESERVED_SHARED 12288
 
 /*
  * ---- which of a row's pairs pass the filter, and writing them ----
@@ -96,7 +96,7 @@ struct cut
 /*
  * Find the number at which the best "top" pairs of the unit end.  Each round
  * looks at one digit of 8 bits, beginning with the highest; rounds go on while
- * the digit has more pairs than free places.
+ * the digit has more pairs than free slots.
  */
 __device__ cut
 find_cut(const task &t, const unit &u, const uint32_t *counter)
@@ -125,14 +125,14 @@ find_cut(const task &t, const unit &u, const uint32_t *counter)
 		__syncthreads();
 		if (threadIdx.x == 0)
 		{
-			uint32_t free_places = want;
+			uint32_t free_slots = want;
 			int d = DIGIT - 1;
 
-			while (d > 0 && digits[d] < free_places)
-				free_places -= digits[d--];
+			while (d > 0 && digits[d] < free_slots)
+				free_slots -= digits[d--];
 			chosen = d;
-			left = free_places;
-			ends = digits[d] <= free_places; /* all pairs with this digit are taken */
+			left = free_slots;
+			ends = digits[d] <= free_slots; /* all pairs with this digit are taken */
 		}
 		__syncthreads();
 		prefix = prefix << 8 | chosen;
@@ -217,13 +217,13 @@ write_wanted(const task &t, const unit &u, const cut &c, const uint32_t *counter
 }
 
 /*
- * Find where a unit's pairs go: to the unit's own place, or to the next free place.  False: there
+ * Find where a unit's pairs go: to the unit's offset, or to the next free slot.  False: there
  * is no room for them.
  */
 __device__ bool
 reserve(const task &t, uint64_t unit_number, uint32_t total, uint64_t *at)
 {
-	if (t.out.placed)
+	if (t.out.start_given)
 	{
 		*at = t.out.start[unit_number] - t.out.base;
 		return true;
@@ -254,10 +254,10 @@ hand_out(const task &t, const unit &u, uint64_t unit_number, const cut &c, const
 		for (uint32_t w = 0; w < blockDim.x / 32; w++)
 		{
 			uint2 here = of_warp[w];
-			uint32_t free_places = c.equal > equal ? c.equal - equal : 0;
+			uint32_t free_slots = c.equal > equal ? c.equal - equal : 0;
 
 			of_warp[w] = { total, equal };
-			total += here.x + (here.y < free_places ? here.y : free_places);
+			total += here.x + (here.y < free_slots ? here.y : free_slots);
 			equal += here.y;
 		}
 		room = reserve(t, unit_number, total, &start);
@@ -339,7 +339,7 @@ __launch_bounds__(THREADS_MAX, BLOCKS_LEAST) work_rows(const task t)
 
 		if (u.from == u.to)
 		{
-			if (threadIdx.x == 0 && !t.out.placed && !t.into_strip)
+			if (threadIdx.x == 0 && !t.out.start_given && !t.into_strip)
 				t.out.found[number] = 0;
 			continue;
 		}
@@ -358,7 +358,7 @@ __launch_bounds__(THREADS_MAX, BLOCKS_LEAST) work_rows(const task t)
 
 /* Add up "found" in one block: the sum before each unit, and the sum of all units. */
 __global__ void
-__launch_bounds__(THREADS_MAX) place_units(const uint32_t *found, uint64_t units, uint64_t *place)
+__launch_bounds__(THREADS_MAX) offset_units(const uint32_t *found, uint64_t units, uint64_t *offset)
 {
 	__shared__ uint64_t before[THREADS_MAX + 1];
 	uint64_t each = (units + THREADS_MAX - 1) / THREADS_MAX;
@@ -383,23 +383,23 @@ __launch_bounds__(THREADS_MAX) place_units(const uint32_t *found, uint64_t units
 	sum = before[threadIdx.x];
 	for (uint64_t n = first; n < end; n++)
 	{
-		place[n] = sum;
+		offset[n] = sum;
 		sum += found[n];
 	}
 	if (threadIdx.x == 0)
-		place[units] = before[THREADS_MAX];
+		offset[units] = before[THREADS_MAX];
 }
 
-/* Copy each unit's pairs to their final place; a block takes a unit. */
+/* Copy each unit's pairs to their final offset; a block takes a unit. */
 __global__ void
 __launch_bounds__(QS_BLOCK)
-	order_pairs(const qset_output out, const uint64_t *place, uint64_t units, qset_pair *to)
+	order_pairs(const qset_output out, const uint64_t *offset, uint64_t units, qset_pair *to)
 {
-	if (place[units] > out.room)
+	if (offset[units] > out.room)
 		return;
 	for (uint64_t n = blockIdx.x; n < units; n += gridDim.x)
 		for (uint32_t i = threadIdx.x; i < out.found[n]; i += blockDim.x)
-			to[place[n] + i] = out.pair[out.start[n] + i];
+			to[offset[n] + i] = out.pair[out.start[n] + i];
 }
 
 /* ---- host ---- */
@@ -413,7 +413,7 @@ void
 qset_rows_plan(qs_cuda *gpu, qset_rows *r)
 {
 	uint64_t columns = r->columns->sets > 0 ? r->columns->sets : 1;
-	uint64_t most = (gpu->shared_max - 2 * OWN_SHARED) / sizeof(uint32_t);
+	uint64_t most = (gpu->shared_max - 2 * RESERVED_SHARED) / sizeof(uint32_t);
 
 	r->threads = THREADS_MAX / 2;
 	r->block_columns = (uint32_t) columns;
@@ -466,9 +466,9 @@ qset_rows_run(qs_cuda *gpu, const qset_rows *r, const qset_strip *strip, const q
 }
 
 qb_status
-qset_rows_order(qs_cuda *gpu, const qset_output *out, uint64_t *place, uint64_t units,
+qset_rows_order(qs_cuda *gpu, const qset_output *out, uint64_t *offset, uint64_t units,
 				qset_pair *to)
 {
-	QS_TRY(qs_launch_blocks(gpu, place_units, { 1, THREADS_MAX, 0 }, out->found, units, place));
-	return qs_launch_blocks(gpu, order_pairs, { units, QS_BLOCK, 0 }, *out, place, units, to);
+	QS_TRY(qs_launch_blocks(gpu, offset_units, { 1, THREADS_MAX, 0 }, out->found, units, offset));
+	return qs_launch_blocks(gpu, order_pairs, { units, QS_BLOCK, 0 }, *out, offset, units, to);
 }

@@ -44,9 +44,9 @@ struct qset_cuda_pairs
 	bool running;       /* the strip is started and not finished */
 	uint32_t *table;    /* table of the methods hash and bitmap */
 	qset_output out;
-	uint64_t *place;       /* on the device: where each unit's pairs belong, and their number */
+	uint64_t *offset;      /* on the device: where each unit's pairs belong, and their number */
 	qset_pair *ordered;    /* on the device: the pairs of whole units, in order */
-	uint64_t *place_here;  /* host copy of "place", while pairs come in pieces */
+	uint64_t *host_offset; /* host copy of "offset", while pairs come in pieces */
 	uint64_t next_unit;    /* the first unit whose pairs are not in "ordered" yet */
 	uint64_t ready, taken; /* pairs in "ordered" */
 	qset_memory memory;
@@ -189,14 +189,14 @@ open_output(qset_cuda_pairs *p)
 		p->out.room = p->request.pair_room;
 	if (p->out.room < p->columns->sets)
 		p->out.room = p->columns->sets;
-	p->place_here = new (std::nothrow) uint64_t[units + 1];
-	if (!p->place_here)
+	p->host_offset = new (std::nothrow) uint64_t[units + 1];
+	if (!p->host_offset)
 		return QB_NO_MEMORY;
 	QS_TRY(qset_alloc(&p->memory, p->out.room, &p->out.pair));
 	QS_TRY(qset_alloc(&p->memory, p->out.room, &p->ordered));
 	QS_TRY(qset_alloc(&p->memory, units, &p->out.start));
 	QS_TRY(qset_alloc(&p->memory, units, &p->out.found));
-	QS_TRY(qset_alloc(&p->memory, (units + 1), &p->place));
+	QS_TRY(qset_alloc(&p->memory, (units + 1), &p->offset));
 	return qset_alloc(&p->memory, 1, &p->out.cursor);
 }
 
@@ -264,7 +264,7 @@ make_index(qset_cuda_pairs *p)
 {
 	qset_cuda_sets *columns = p->request.columns ? p->request.columns : p->request.rows;
 
-	if (columns->index.made)
+	if (columns->index.built)
 		return QB_OK;
 	QS_TRY(mark(p, PHASE_BEGIN));
 	QS_TRY(qset_index_make(columns));
@@ -356,7 +356,7 @@ qset_cuda_pairs_close(qset_cuda_pairs *p)
 		if (p->at[i])
 			cudaEventDestroy(p->at[i]);
 	cudaGetLastError();
-	delete[] p->place_here;
+	delete[] p->host_offset;
 	delete p;
 }
 
@@ -443,7 +443,7 @@ start_strip(qset_cuda_pairs *p)
 	QS_TRY(mark(p, PHASE_COUNTED));
 	QS_CUDA_TRY(p->gpu, cudaMemsetAsync(out.cursor, 0, sizeof(*out.cursor), p->gpu->stream));
 	QS_TRY(qset_rows_run(p->gpu, &p->rows, &p->strip, &out));
-	QS_TRY(qset_rows_order(p->gpu, &out, p->place, out.units, p->ordered));
+	QS_TRY(qset_rows_order(p->gpu, &out, p->offset, out.units, p->ordered));
 	QS_TRY(mark(p, PHASE_DONE));
 	p->report.strips++;
 	p->running = true;
@@ -506,18 +506,18 @@ run_piece(qset_cuda_pairs *p)
 	uint64_t first = p->next_unit;
 	uint64_t last = first;
 
-	while (last < units && p->place_here[last + 1] - p->place_here[first] <= p->out.room)
+	while (last < units && p->host_offset[last + 1] - p->host_offset[first] <= p->out.room)
 		last++;
 	out.pair = p->ordered;
-	out.start = p->place;
-	out.placed = true;
-	out.base = p->place_here[first];
+	out.start = p->offset;
+	out.start_given = true;
+	out.base = p->host_offset[first];
 	out.first_unit = first;
 	out.units = last - first;
 	QS_TRY(qset_rows_run(p->gpu, &p->rows, &p->strip, &out));
 	QS_TRY(mark(p, PHASE_DONE));
 	p->next_unit = last;
-	p->ready = p->place_here[last] - p->place_here[first];
+	p->ready = p->host_offset[last] - p->host_offset[first];
 	p->taken = 0;
 	return QB_OK;
 }
@@ -555,9 +555,9 @@ start_next(qset_cuda_pairs *p)
 
 /* Sets *ready if take_next() would not have to wait. */
 static qb_status
-look(qset_cuda_pairs *p, bool *ready)
+check_ready(qset_cuda_pairs *p, bool *ready)
 {
-	cudaError_t state = p->running ? qs_look_at(p->at[PHASE_DONE]) : cudaSuccess;
+	cudaError_t state = p->running ? qs_query_event(p->at[PHASE_DONE]) : cudaSuccess;
 
 	*ready = state == cudaSuccess;
 	if (state != cudaErrorNotReady)
@@ -591,7 +591,7 @@ make_ready(qset_cuda_pairs *p)
 		p->ready = pairs;
 		return QB_OK;
 	}
-	QS_TRY(bring(p, p->place_here, p->place, (units_of(p) + 1) * sizeof(*p->place)));
+	QS_TRY(bring(p, p->host_offset, p->offset, (units_of(p) + 1) * sizeof(*p->offset)));
 	p->next_unit = 0;
 	return run_piece(p);
 }
@@ -623,7 +623,7 @@ qset_cuda_pairs_wait(qset_cuda_pairs *p, bool (*patience)(void), qset_pair *out,
 	QS_TRY(start_next(p));
 	while (!ready)
 	{
-		QS_TRY(look(p, &ready));
+		QS_TRY(check_ready(p, &ready));
 		if (!ready && !patience())
 			return QB_OK;
 	}

@@ -200,7 +200,7 @@ count_piece(piece *s, uint32_t *table, const qb_secret &secret, const set &a, co
  */
 template <int Method>
 __device__ uint32_t
-count_part(piece *s, uint32_t *table, const pairs &all, const set &a, const set &b)
+count_slice(piece *s, uint32_t *table, const pairs &all, const set &a, const set &b)
 {
 	uint32_t number = blockIdx.y, slices = gridDim.y;
 	uint64_t steps = a.count + b.count;
@@ -252,7 +252,8 @@ __launch_bounds__(THREADS) count_pairs(const __grid_constant__ pairs p)
 		b = set_of(p.column_offset, p.column_element, column);
 		if (!is_possible(p, a, b, qset_filter_least(&p.filter, a.count)))
 			continue;
-		common = Method == QSET_SEARCH ? search_pair(a, b) : count_part<Method>(&s, table, p, a, b);
+		common =
+			Method == QSET_SEARCH ? search_pair(a, b) : count_slice<Method>(&s, table, p, a, b);
 		common = __reduce_add_sync(QS_ALL_LANES, common);
 		if (qs_lane() == 0 && common > 0)
 			atomicAdd(&p.count[(row - p.first) * p.width + column], common);
@@ -469,7 +470,7 @@ qset_pairwise_count(qs_cuda *gpu, const qset_pairwise *p, const qset_strip *stri
 				strip->width,
 				NULL,
 				0,
-				qb_own_secret };
+				qb_process_secret };
 
 	if (t.rows == 0 || t.columns == 0)
 		return QB_OK;

@@ -1,6 +1,6 @@
 /*
  * sketch.cu
- *		A sketch on the device: create, widen, make room, destroy; settle, read, merge.
+ *		A sketch on the device: create, widen, make room, destroy; prepare to read, read, merge.
  *
  * Device tables have the layout of dense tables on the host, byte for byte.  To grow a table, a new
  * table is made beside the old table, which is freed only when the new one is complete.  So a
@@ -176,8 +176,8 @@ qs_cuda_destroy(qs_cuda_sketch *sk)
 	qs_cuda_frequent_end(sk);
 	free_counts(sk);
 	qs_device_free(sk->gpu, sk->view.high_used, header_bytes(sk));
-	if (sk->settled)
-		cudaEventDestroy(sk->settled);
+	if (sk->read_ready)
+		cudaEventDestroy(sk->read_ready);
 	delete sk;
 }
 
@@ -452,7 +452,7 @@ compact_high(qs_cuda_sketch *sk)
 }
 
 qb_status
-qs_cuda_settle(qs_cuda_sketch *sk)
+qs_cuda_prepare_read(qs_cuda_sketch *sk)
 {
 	QS_TRY(qs_cuda_enter(sk->gpu));
 	if (qs_has_fat(sk->params.structure))
@@ -460,26 +460,26 @@ qs_cuda_settle(qs_cuda_sketch *sk)
 	sk->at_rest = false;
 	if (qs_is_multilevel(sk))
 		QS_TRY(compact_high(sk));
-	if (!sk->settled)
-		QS_CUDA_TRY(sk->gpu, cudaEventCreateWithFlags(&sk->settled, cudaEventDisableTiming));
-	QS_CUDA_TRY(sk->gpu, cudaEventRecord(sk->settled, sk->gpu->stream));
+	if (!sk->read_ready)
+		QS_CUDA_TRY(sk->gpu, cudaEventCreateWithFlags(&sk->read_ready, cudaEventDisableTiming));
+	QS_CUDA_TRY(sk->gpu, cudaEventRecord(sk->read_ready, sk->gpu->stream));
 	return QB_OK;
 }
 
 bool
-qs_cuda_is_settled(qs_cuda_sketch *sk)
+qs_cuda_read_is_ready(qs_cuda_sketch *sk)
 {
-	return !sk->settled || qs_look_at(sk->settled) != cudaErrorNotReady;
+	return !sk->read_ready || qs_query_event(sk->read_ready) != cudaErrorNotReady;
 }
 
-/* Read the number of high buckets of a settled sketch.  Other sketches may count keys meanwhile. */
+/* Read the number of high buckets of a sketch that is ready to be read.  Other sketches may count keys meanwhile. */
 static qb_status
 read_live(qs_cuda_sketch *sk, uint64_t *live)
 {
 	qs_cuda *gpu = sk->gpu;
 
 	*live = 0;
-	QS_CUDA_TRY(gpu, cudaStreamWaitEvent(gpu->out, sk->settled, 0));
+	QS_CUDA_TRY(gpu, cudaStreamWaitEvent(gpu->out, sk->read_ready, 0));
 	sk->at_rest = true;
 	if (!qs_is_multilevel(sk))
 		return QB_OK;
@@ -496,7 +496,7 @@ qs_cuda_freeze(qs_cuda_sketch *sk, qs_sketch *head)
 	uint64_t live;
 
 	QS_TRY(qs_cuda_enter(sk->gpu));
-	if (!sk->settled)
+	if (!sk->read_ready)
 		return QB_MISMATCH;
 	QS_TRY(read_live(sk, &live));
 	qs_init(head, &sk->params, NULL);

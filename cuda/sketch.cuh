@@ -30,7 +30,7 @@ struct qs_view
 	bool wide;
 };
 
-struct qs_parted;
+struct qs_partitioned;
 struct qs_cuda_frequent;
 struct qs_grouped;
 
@@ -49,7 +49,7 @@ struct qs_cuda_ops
 	qb_status (*merge)(qs_cuda *gpu, const qs_view *into, const qs_view *from);
 
 	/* Count partitioned keys tile by tile; see sketch_bulk.cuh. */
-	qb_status (*bulk)(qs_cuda *gpu, const qs_view *v, const qs_parted *parted);
+	qb_status (*bulk)(qs_cuda *gpu, const qs_view *v, const qs_partitioned *partitioned);
 
 	/*
 	 * Add keys without weights to several sketches with counters of 4 bytes, one of which is "v";
@@ -77,7 +77,7 @@ struct qs_cuda_sketch
 	uint64_t high_bound;        /* multilevel: the most high buckets that can have been taken */
 	uint64_t high_room;         /* multilevel: number of high buckets allocated */
 	uint64_t ever;              /* multilevel: weight that could have raised counters */
-	cudaEvent_t settled;        /* reached when the tables are settled; NULL: they never were */
+	cudaEvent_t read_ready;     /* reached when the tables can be read; NULL: never prepared */
 	bool at_rest;               /* true if gpu->out already waits for the last change */
 	qs_cuda_frequent *frequent; /* exact counts of frequent keys; NULL: there are none */
 };

@@ -9,11 +9,11 @@
  *			writes them as one stretch, with the offset of each partition in the stretch.
  *	fine	Each block takes the keys of one coarse partition from a group of stretches,
  *			about 8192 keys again, and sorts them by fine partition.  It writes them where
- *			this partition begins in the group.  That place is the sum of the partition's
+ *			this partition begins in the group.  That index is the sum of the partition's
  *			offsets in the stretches.
  *
  * Then sketch_bulk.cuh counts the keys tile by tile; a tile has one run per
- * group.  Between the passes a key is an item of 4 bytes (qs_parted).  Keys of
+ * group.  Between the passes a key is an item of 4 bytes (qs_partitioned).  Keys of
  * a thread sketch are partitioned anew for each row.
  *
  * Skew: partitions may have different sizes.  A shard of the fine pass that does not fit into
@@ -56,7 +56,7 @@
 #define PAYS_BYTES_FEW 64
 
 /* How a batch is cut. */
-struct plan : qs_parted
+struct plan : qs_partitioned
 {
 	uint32_t m;         /* counters of a bucket */
 	uint32_t log2_fine; /* fine partitions of a coarse partition */
@@ -75,7 +75,7 @@ log2_floor(uint64_t v)
  * should be about equal, but a bucket's number in its coarse partition must fit into an item.
  */
 static plan
-plan_parts(const qs_cuda_sketch *sk)
+plan_partitions(const qs_cuda_sketch *sk)
 {
 	plan p = {};
 	uint64_t tiles;
@@ -100,7 +100,7 @@ plan_parts(const qs_cuda_sketch *sk)
 static plan
 plan_batch(const qs_cuda_sketch *sk, uint64_t count)
 {
-	plan p = plan_parts(sk);
+	plan p = plan_partitions(sk);
 
 	p.stretches = (uint32_t) qs_ceil_div(count, COARSE_KEYS);
 	p.groups = (uint32_t) qs_ceil_div(p.stretches, p.group);
@@ -114,7 +114,7 @@ qs_bulk_possible(const qs_cuda_sketch *sk)
 
 	if (sk->view.mask_count > QS_SHARED_MASKS || sizeof(qs_tile_memory) > sk->gpu->shared_max)
 		return false;
-	p = plan_parts(sk);
+	p = plan_partitions(sk);
 	return p.coarse <= COARSE_MAX && p.fine <= FINE_MAX;
 }
 
@@ -140,7 +140,7 @@ qs_bulk_pays(const qs_cuda_sketch *sk, uint64_t count)
 uint64_t
 qs_bulk_most(const qs_cuda_sketch *sk)
 {
-	plan p = plan_parts(sk);
+	plan p = plan_partitions(sk);
 	uint64_t runs = (uint64_t) QS_GROUPS_MAX * p.group * COARSE_KEYS;
 	uint64_t counts = qs_ceil_div(p.n, UINT64_C(1) << p.log2_buckets) * (QS_TILE_KEYS / 4 * 3);
 	uint64_t most = runs < counts ? runs : counts;
@@ -153,12 +153,12 @@ struct workspace
 {
 	uint32_t *item[2]; /* items after each pass */
 	uint16_t *offset;  /* in each stretch: starts of coarse partitions, and the end */
-	uint32_t *start;   /* see qs_parted */
+	uint32_t *start;   /* see qs_partitioned */
 	size_t bytes;
 };
 
 static workspace
-place(const plan &p, uint8_t *base)
+lay_out(const plan &p, uint8_t *base)
 {
 	size_t items = (size_t) p.stretches * COARSE_KEYS * sizeof(uint32_t);
 	size_t offsets = (size_t) p.stretches * (p.coarse + 1) * sizeof(uint16_t);
@@ -177,7 +177,7 @@ place(const plan &p, uint8_t *base)
 size_t
 qs_bulk_bytes(const qs_cuda_sketch *sk, uint64_t count)
 {
-	return place(plan_batch(sk, count), NULL).bytes;
+	return lay_out(plan_batch(sk, count), NULL).bytes;
 }
 
 template <int BLOCK> using block_scan = cub::BlockScan<uint32_t, BLOCK, cub::BLOCK_SCAN_WARP_SCANS>;
@@ -215,7 +215,7 @@ counts_to_offsets(uint32_t *count, uint32_t partitions,
 /* The bucket of hv; with ROWS its counter in a row of the thread sketch. */
 template <bool ROWS>
 __device__ __forceinline__ uint32_t
-place_of(uint64_t hv, uint64_t n, uint32_t row)
+cell_of(uint64_t hv, uint64_t n, uint32_t row)
 {
 	return qs_reduce_short(ROWS ? qs_row_hash(hv, row) : hv, n);
 }
@@ -257,13 +257,13 @@ hash_keys(const qs_view &v, const plan &p, const coarse_stretch &s, uint32_t ran
 		{
 			uint32_t i = (k + j) * COARSE_BLOCK + threadIdx.x;
 			uint64_t hv = qb_hash(ahead[j], v.seed_key);
-			uint32_t bucket = place_of<ROWS>(hv, v.n, s.row);
+			uint32_t bucket = cell_of<ROWS>(hv, v.n, s.row);
 			uint32_t partition = bucket >> shift;
 
 			if (i >= s.here)
 				break;
 			s.stage[i] = (bucket & ((1u << shift) - 1)) << p.tag_bits |
-						 qs_mask_places(p.m, hv) << p.log2_masks |
+						 qs_mask_positions(p.m, hv) << p.log2_masks |
 						 ((uint32_t) hv & (v.mask_count - 1));
 			ranked[k + j] = partition << RANK_BITS | atomicAdd(&s.count[partition], 1);
 		}
@@ -310,8 +310,8 @@ __launch_bounds__(COARSE_BLOCK, RESIDENT)
 /* A block's shard of the fine pass: one coarse partition in one group of stretches. */
 struct fine_shard
 {
-	uint32_t run[GROUP_MAX];       /* where each run starts in the items ... */
-	uint32_t place[GROUP_MAX + 1]; /* ... and in the sequence of all runs, and the end */
+	uint32_t run[GROUP_MAX];          /* where each run starts in the items ... */
+	uint32_t position[GROUP_MAX + 1]; /* ... and in the sequence of all runs, and the end */
 	uint32_t runs;
 	uint32_t base; /* where the sorted items go */
 };
@@ -332,11 +332,11 @@ find_shard(fine_shard &shard, const plan &p, const uint16_t *offset,
 		uint32_t begin = o[0];
 
 		shard.run[r] = (stretch + r) * COARSE_KEYS + begin;
-		shard.place[r] = o[1] - begin;
+		shard.position[r] = o[1] - begin;
 		before += begin;
 	}
 	if (threadIdx.x == 0)
-		shard.place[runs] = 0;
+		shard.position[runs] = 0;
 	before = block_sum<FINE_BLOCK>(sum).Sum(before);
 	if (threadIdx.x == 0)
 	{
@@ -344,17 +344,18 @@ find_shard(fine_shard &shard, const plan &p, const uint16_t *offset,
 		shard.base = stretch * COARSE_KEYS + before;
 	}
 	__syncthreads();
-	counts_to_offsets<FINE_BLOCK, 2 * GROUP_MAX>(shard.place, runs + 1, scan);
+	counts_to_offsets<FINE_BLOCK, 2 * GROUP_MAX>(shard.position, runs + 1, scan);
 }
 
-/* Call each(place, item index) for all items of a shard; several lanes take a run. */
+/* Call each(position, item index) for all items of a shard; several lanes take a run. */
 template <typename Each>
 __device__ __forceinline__ void
 for_each_item(const fine_shard &shard, uint32_t lanes, Each each)
 {
 	for (uint32_t r = threadIdx.x / lanes; r < shard.runs; r += FINE_BLOCK / lanes)
-		for (uint32_t i = shard.place[r] + threadIdx.x % lanes; i < shard.place[r + 1]; i += lanes)
-			each(i, shard.run[r] + i - shard.place[r]);
+		for (uint32_t i = shard.position[r] + threadIdx.x % lanes; i < shard.position[r + 1];
+			 i += lanes)
+			each(i, shard.run[r] + i - shard.position[r]);
 }
 
 /* Sort a shard of "total" items by fine partition in shared memory, and write it. */
@@ -415,7 +416,7 @@ __launch_bounds__(FINE_BLOCK, RESIDENT)
 	for (uint32_t i = threadIdx.x; i < partitions; i += FINE_BLOCK)
 		count[i] = 0;
 	find_shard(shard, p, offset, scan, sum);
-	total = shard.place[shard.runs];
+	total = shard.position[shard.runs];
 	start += (uint64_t) blockIdx.x * (partitions + 1);
 	sorted += shard.base;
 	if (total <= FINE_KEYS)
@@ -430,7 +431,7 @@ __launch_bounds__(FINE_BLOCK, RESIDENT)
 		write_starts(start, count, partitions, shard.base, total);
 		return;
 	}
-	/* the shard does not fit into shared memory: count, then write each item to its place */
+	/* the shard does not fit into shared memory: count, then write each item to its position */
 	for_each_item(shard, lanes,
 				  [&](uint32_t, uint32_t from) { atomicAdd(&count[item[from] >> shift], 1); });
 	__syncthreads();
@@ -448,7 +449,7 @@ insert_row(qs_cuda_sketch *sk, const qs_batch *b, const plan &p, const workspace
 {
 	qs_cuda *gpu = sk->gpu;
 	auto coarse = qs_has_rows(sk->params.structure) ? sort_coarse<true> : sort_coarse<false>;
-	qs_parted parted = p;
+	qs_partitioned partitioned = p;
 
 	coarse<<<p.stretches, COARSE_BLOCK, 0, gpu->stream>>>(sk->view, *b, p, row, w.item[0],
 														  w.offset);
@@ -456,18 +457,18 @@ insert_row(qs_cuda_sketch *sk, const qs_batch *b, const plan &p, const workspace
 	sort_fine<<<p.groups * p.coarse, FINE_BLOCK, 0, gpu->stream>>>(p, w.item[0], w.offset,
 																   w.item[1], w.start);
 	QS_TRY(qs_launched(gpu));
-	parted.item = w.item[1];
-	parted.start = w.start;
-	parted.first = sk->params.n * row;
+	partitioned.item = w.item[1];
+	partitioned.start = w.start;
+	partitioned.first = sk->params.n * row;
 	QS_TRY(qs_reserve_launch(sk, b->count, true));
-	return sk->ops->bulk(gpu, &sk->view, &parted);
+	return sk->ops->bulk(gpu, &sk->view, &partitioned);
 }
 
 qb_status
 qs_bulk_insert(qs_cuda_sketch *sk, const qs_batch *b, uint8_t *work)
 {
 	plan p = plan_batch(sk, b->count);
-	workspace w = place(p, work);
+	workspace w = lay_out(p, work);
 	uint32_t rows = qs_has_rows(sk->params.structure) ? sk->params.depth : 1;
 	uint32_t row;
 

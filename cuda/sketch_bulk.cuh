@@ -44,7 +44,7 @@ extern "C"
  * the low end an item has the index of its mask, the rotation of the mask, and
  * its bucket.  A coarse partition of the buckets has "fine" tiles.
  */
-struct qs_parted
+struct qs_partitioned
 {
 	const uint32_t *item;
 	const uint32_t *start; /* of each run: [group][coarse][fine], fine + 1 of them */
@@ -123,7 +123,7 @@ template <int M, typename Counter> struct qs_plain_tile
 
 /* The bounds of a thread's run of a tile, if the thread has one. */
 __device__ __forceinline__ uint2
-qs_tile_run(const qs_parted &p, uint32_t number)
+qs_tile_run(const qs_partitioned &p, uint32_t number)
 {
 	uint64_t row = (uint64_t) threadIdx.x * p.coarse + number / p.fine;
 	const uint32_t *start = &p.start[row * (p.fine + 1) + number % p.fine];
@@ -161,19 +161,19 @@ qs_tile_clear(qs_tile_memory &s)
 /* Count one item. */
 template <int M>
 __device__ __forceinline__ void
-qs_tile_count(qs_tile_memory &s, const qs_parted &p, uint32_t item)
+qs_tile_count(qs_tile_memory &s, const qs_partitioned &p, uint32_t item)
 {
 	uint32_t first = (item >> p.tag_bits & ((1u << p.log2_buckets) - 1)) * M;
 	uint32_t *pairs = (uint32_t *) s.count;
-	uint32_t places, mask;
+	uint32_t positions, mask;
 
 	if (M == 1)
 	{
 		atomicAdd(&pairs[first / 2], 1u << (first % 2 * 16));
 		return;
 	}
-	places = (item & ((1u << p.tag_bits) - 1)) >> p.log2_masks;
-	mask = qs_rotate<M>(s.mask[item & ((1u << p.log2_masks) - 1)], places);
+	positions = (item & ((1u << p.tag_bits) - 1)) >> p.log2_masks;
+	mask = qs_rotate<M>(s.mask[item & ((1u << p.log2_masks) - 1)], positions);
 	for (; mask != 0; mask &= mask - 1)
 	{
 		uint32_t c = first + __ffs(mask) - 1;
@@ -185,7 +185,7 @@ qs_tile_count(qs_tile_memory &s, const qs_parted &p, uint32_t item)
 /* Count all items from s.begin to s.end. */
 template <int M>
 __device__ __forceinline__ void
-qs_tile_count_runs(qs_tile_memory &s, const qs_parted &p)
+qs_tile_count_runs(qs_tile_memory &s, const qs_partitioned &p)
 {
 	for (uint32_t g = threadIdx.x / QS_RUN_LANES; g < p.groups; g += QS_TILE_BLOCK / QS_RUN_LANES)
 	{
@@ -214,8 +214,8 @@ qs_tile_count_runs(qs_tile_memory &s, const qs_parted &p)
  */
 template <typename Tile>
 __device__ __forceinline__ void
-qs_tile_in_turns(Tile &tile, qs_tile_memory &s, const qs_view &v, const qs_parted &p,
-				 uint64_t first, uint32_t buckets)
+qs_tile_in_portions(Tile &tile, qs_tile_memory &s, const qs_view &v, const qs_partitioned &p,
+					uint64_t first, uint32_t buckets)
 {
 	while (s.total > QS_TILE_KEYS)
 	{
@@ -249,7 +249,7 @@ qs_tile_in_turns(Tile &tile, qs_tile_memory &s, const qs_view &v, const qs_parte
  */
 template <typename Tile>
 __global__ void
-__launch_bounds__(QS_TILE_BLOCK) qs_tile_kernel(const qs_view v, const qs_parted p)
+__launch_bounds__(QS_TILE_BLOCK) qs_tile_kernel(const qs_view v, const qs_partitioned p)
 {
 	extern __shared__ uint4 shared[];
 	qs_tile_memory &s = *(qs_tile_memory *) shared;
@@ -276,7 +276,7 @@ __launch_bounds__(QS_TILE_BLOCK) qs_tile_kernel(const qs_view v, const qs_parted
 		if (number + gridDim.x < tiles)
 			run = qs_tile_run(p, number + gridDim.x);
 		if (s.total > QS_TILE_KEYS)
-			qs_tile_in_turns(tile, s, v, p, p.first + bucket, buckets);
+			qs_tile_in_portions(tile, s, v, p, p.first + bucket, buckets);
 		qs_tile_count_runs<Tile::m>(s, p);
 		__syncthreads();
 		tile.flush(v, p.first + bucket, buckets, s.count);
@@ -286,7 +286,7 @@ __launch_bounds__(QS_TILE_BLOCK) qs_tile_kernel(const qs_view v, const qs_parted
 
 template <typename Tile>
 static qb_status
-qs_add_tiles(qs_cuda *gpu, const qs_view *v, const qs_parted *p)
+qs_add_tiles(qs_cuda *gpu, const qs_view *v, const qs_partitioned *p)
 {
 	uint64_t tiles = qs_ceil_div(p->n, (uint64_t) 1 << p->log2_buckets);
 
@@ -316,10 +316,10 @@ template <typename Narrow, typename Wide> struct qs_structure_ops
 	}
 
 	static qb_status
-	bulk(qs_cuda *gpu, const qs_view *v, const qs_parted *parted)
+	bulk(qs_cuda *gpu, const qs_view *v, const qs_partitioned *partitioned)
 	{
-		return v->wide ? qs_add_tiles<typename Wide::tile>(gpu, v, parted)
-					   : qs_add_tiles<typename Narrow::tile>(gpu, v, parted);
+		return v->wide ? qs_add_tiles<typename Wide::tile>(gpu, v, partitioned)
+					   : qs_add_tiles<typename Narrow::tile>(gpu, v, partitioned);
 	}
 
 	static uint32_t

@@ -54,17 +54,17 @@ extern "C"
 	 * after all work queued before.  The call waits for the device if a multilevel sketch is large,
 	 * or if there is little memory.  An sf sketch is refused (QB_READ_ONLY).
 	 */
-	extern qb_status qs_cuda_settle(qs_cuda_sketch *sketch);
+	extern qb_status qs_cuda_prepare_read(qs_cuda_sketch *sketch);
 
 	/*
-	 * True if the device has settled the tables.  Then qs_cuda_freeze() does not wait for work of
+	 * True if the device has prepared the tables.  Then qs_cuda_freeze() does not wait for work of
 	 * other requests.
 	 */
-	extern bool qs_cuda_is_settled(qs_cuda_sketch *sketch);
+	extern bool qs_cuda_read_is_ready(qs_cuda_sketch *sketch);
 
 	/*
-	 * Describe settled tables that have not changed since.  "head" becomes a dense sketch whose
-	 * tables are in device memory.  QB_MISMATCH: the tables never were settled.
+	 * Describe prepared tables that have not changed since.  "head" becomes a dense sketch whose
+	 * tables are in device memory.  QB_MISMATCH: the tables never were prepared.
 	 */
 	extern qb_status qs_cuda_freeze(qs_cuda_sketch *sketch, qs_sketch *head);
 
@@ -174,8 +174,8 @@ extern "C"
 		__typeof__(qs_cuda_query) *query;
 		__typeof__(qs_cuda_merge_begin) *merge_begin;
 		__typeof__(qs_cuda_merge_slice) *merge_slice;
-		__typeof__(qs_cuda_settle) *settle;
-		__typeof__(qs_cuda_is_settled) *is_settled;
+		__typeof__(qs_cuda_prepare_read) *prepare_read;
+		__typeof__(qs_cuda_read_is_ready) *read_is_ready;
 		__typeof__(qs_cuda_freeze) *freeze;
 		__typeof__(qs_cuda_read) *read;
 		__typeof__(qs_cuda_frequent_begin) *frequent_begin;

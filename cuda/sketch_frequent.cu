@@ -64,7 +64,7 @@ static counting
 counting_of(const qs_cuda_frequent *f)
 {
 	return { (long long *) (f->table + qs_frequent_bytes(f->slots)), (qs_frequent_key *) f->table,
-			 f->slots, f->least, qb_own_secret };
+			 f->slots, f->least, qb_process_secret };
 }
 
 /* The number of sampled rows of each step, on the device. */
@@ -338,7 +338,7 @@ __launch_bounds__(QS_BLOCK) collect_keys(const qs_frequent_key *slot, uint64_t s
  * dropped.
  */
 static qb_status
-look_at_counts(qs_cuda_sketch *sk, uint32_t *keys, int64_t *dropped, uint8_t **work)
+read_counts(qs_cuda_sketch *sk, uint32_t *keys, int64_t *dropped, uint8_t **work)
 {
 	qs_cuda *gpu = sk->gpu;
 	counting c = counting_of(sk->frequent);
@@ -364,7 +364,7 @@ qs_cuda_frequent_collect(qs_cuda_sketch *sk, bool all, qs_frequent *head)
 	if (!f || !f->table || f->broken)
 		return QB_NO_MEMORY;
 	QS_TRY(qs_cuda_enter(gpu));
-	QS_TRY(look_at_counts(sk, keys, &head->dropped, &work));
+	QS_TRY(read_counts(sk, keys, &head->dropped, &work));
 	qs_frequent_cut(keys, f->wanted, all, head);
 	head->least = f->least;
 	QS_TRY(qs_device_take(gpu, head->count * sizeof(qs_frequent_key), (void **) &f->collected));

@@ -10,7 +10,7 @@
  *
  * Equal keys.  Changes of one counter queue up in the L2 cache.  So equal keys
  * among a warp's 32 are added once, with their number.  Looking for equal keys costs about as much
- * as hashing.  So a warp looks only in every eighth step, and in each step that follows a step with
+ * as hashing.  So a warp checks only in every eighth step, and in each step that follows a step with
  * equal keys (qs_walk).
  * Batches that are partitioned leave this to sketch_skew.cu.
  *
@@ -25,19 +25,19 @@
 #include "device.cuh"
 #include "sketch.cuh"
 
-#define QS_SHARED_MASKS   1024 /* with more masks than this, masks are read through the cache */
-#define QS_LOOK_FOR_EQUAL 8    /* steps between two looks for equal keys; 2^k */
+#define QS_SHARED_MASKS 1024 /* with more masks than this, masks are read through the cache */
+#define QS_EQUAL_STEPS  8    /* steps between two checks for equal keys; 2^k */
 
 /* qs_mask_rotate_by() for an M that the compiler knows, in 32 bits if they suffice. */
 template <int M>
 __device__ __forceinline__ uint32_t
-qs_rotate(uint32_t mask, uint32_t places)
+qs_rotate(uint32_t mask, uint32_t positions)
 {
 	if (M == 32)
-		return __funnelshift_l(mask, mask, places);
+		return __funnelshift_l(mask, mask, positions);
 	if (M <= 16)
-		return (mask << places | mask << places >> M % 32) & ((1u << M % 32) - 1);
-	return qs_mask_rotate_by(mask, M, places);
+		return (mask << positions | mask << positions >> M % 32) & ((1u << M % 32) - 1);
+	return qs_mask_rotate_by(mask, M, positions);
 }
 
 /* The mask of hv in a bucket of M counters.  All threads of the block must call the constructor. */
@@ -64,7 +64,7 @@ template <int M> struct qs_mask_lookup
 		uint32_t index = (uint32_t) hv & last;
 
 		return qs_rotate<M>(is_shared ? shared[index] : __ldg(&global[index]),
-							qs_mask_places(M, hv));
+							qs_mask_positions(M, hv));
 	}
 };
 
@@ -123,7 +123,7 @@ template <bool WEIGHTED> struct qs_walk
 	{
 		weight = 1;
 		ones = true;
-		if (skewed || step++ % QS_LOOK_FOR_EQUAL == 0)
+		if (skewed || step++ % QS_EQUAL_STEPS == 0)
 		{
 			uint32_t same =
 				__match_any_sync(QS_ALL_LANES, hv) & __ballot_sync(QS_ALL_LANES, active);
@@ -277,13 +277,13 @@ __launch_bounds__(QS_BLOCK) insert_groups(const qs_view common, const qs_grouped
 
 	for (; at < end; g++)
 	{
-		qs_group own = all.group[g];
-		qs_batch batch = { all.key + at, NULL, min(own.end, end) - at };
+		qs_group group = all.group[g];
+		qs_batch batch = { all.key + at, NULL, min(group.end, end) - at };
 		qs_view v = common;
 
-		v.table = own.table;
-		v.extra = own.extra;
-		v.high_used = own.high_used;
+		v.table = group.table;
+		v.extra = group.extra;
+		v.high_used = group.high_used;
 		qs_walk<false> walk(v, batch, 0, 32);
 		adder.add(v, walk);
 		at += batch.count;

@@ -211,34 +211,34 @@ __device__ __forceinline__ uint32_t
 add_rounds(uint32_t *table, const high_access &high, uint64_t target, uint64_t weight,
 		   uint32_t spare)
 {
-	uint32_t own = qs_lane() % LANES;
+	uint32_t lane = qs_lane() % LANES;
 	uint32_t old[LANES];
 	bool unmaterialized = false;
 	int round = 0;
 
 	qs_rounds<LANES, ONES>(target, weight, [&](uint32_t bucket, uint32_t mask, uint64_t w) {
-		uint32_t bits = mask >> (own * 4) & 15;
+		uint32_t bits = mask >> (lane * 4) & 15;
 
 		old[round] = 0;
 		if (bits != 0)
-			old[round] = atomicAdd(&table[(uint64_t) bucket * LANES + own], spread(bits, w & 255));
+			old[round] = atomicAdd(&table[(uint64_t) bucket * LANES + lane], spread(bits, w & 255));
 		round++;
 	});
 	round = 0;
 	qs_rounds<LANES, ONES>(target, weight, [&](uint32_t, uint32_t mask, uint64_t w) {
-		unmaterialized |= is_unmaterialized(old[round++], mask >> (own * 4) & 15, w);
+		unmaterialized |= is_unmaterialized(old[round++], mask >> (lane * 4) & 15, w);
 	});
 	if (!__any_sync(QS_ALL_LANES, unmaterialized))
 		return spare;
 	round = 0;
 	qs_rounds<LANES, ONES>(target, weight, [&](uint32_t bucket, uint32_t mask, uint64_t w) {
-		uint32_t bits = mask >> (own * 4) & 15;
+		uint32_t bits = mask >> (lane * 4) & 15;
 		uint32_t *low = &table[(uint64_t) bucket * LANES];
 		bool asks = is_unmaterialized(old[round], bits, w);
 		uint32_t index = high_index_of_lane(high, low, asks, spare);
 
 		if (asks)
-			materialize(high, low, index, { own, bits, w, old[round] });
+			materialize(high, low, index, { lane, bits, w, old[round] });
 		round++;
 	});
 	return spare;

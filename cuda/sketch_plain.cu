@@ -176,13 +176,13 @@ template <int M, typename Counter> struct buckets_table
 	__device__ __forceinline__ void
 	add(const qs_view &v, qs_walk<WEIGHTED> &walk) const
 	{
-		uint32_t own = qs_lane() % M;
-		Counter *counters = (Counter *) v.table + own;
+		uint32_t lane = qs_lane() % M;
+		Counter *counters = (Counter *) v.table + lane;
 
 		while (walk.next())
 			qs_walk_rounds<M>(walk, qs_target_of(v, walk, mask_of),
 							  [&](uint32_t bucket, uint32_t mask, uint64_t weight) {
-								  if (mask >> own & 1)
+								  if (mask >> lane & 1)
 									  atomicAdd(&counters[(uint64_t) bucket * M], (Counter) weight);
 							  });
 	}

@@ -142,7 +142,7 @@ split_step(split_block &block, const qs_batch &b, uint64_t first, const qb_secre
 		   uint64_t *cold, uint64_t *cold_count)
 {
 	uint64_t key[SPLIT_EACH];
-	uint32_t place[SPLIT_EACH]; /* rank among the cold keys of the warp, or -1 */
+	uint32_t rank[SPLIT_EACH]; /* rank among the cold keys of the warp, or -1 */
 	uint32_t kept = 0, base = 0;
 
 #pragma unroll
@@ -162,7 +162,7 @@ split_step(split_block &block, const qs_batch &b, uint64_t first, const qb_secre
 
 		if (valid && hot)
 			atomicAdd(&block.weight[slot], 1);
-		place[k] = valid && !hot ? kept + __popc(colds & ((1u << qs_lane()) - 1)) : UINT32_MAX;
+		rank[k] = valid && !hot ? kept + __popc(colds & ((1u << qs_lane()) - 1)) : UINT32_MAX;
 		kept += __popc(colds);
 	}
 	if (qs_lane() == 0)
@@ -177,8 +177,8 @@ split_step(split_block &block, const qs_batch &b, uint64_t first, const qb_secre
 	__syncthreads();
 #pragma unroll
 	for (int k = 0; k < SPLIT_EACH; k++)
-		if (place[k] != UINT32_MAX)
-			cold[block.first + base + place[k]] = key[k];
+		if (rank[k] != UINT32_MAX)
+			cold[block.first + base + rank[k]] = key[k];
 }
 
 __global__ void
@@ -232,7 +232,7 @@ sample(qs_cuda_sketch *sk, const qs_batch *b, bool *split)
 	if (shared > gpu->shared_max)
 		return QB_OK;
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(gpu->result, 0, sizeof(uint64_t), gpu->stream));
-	QS_TRY(qs_launch_blocks(gpu, sample_keys, { 1, SAMPLE_BLOCK, shared }, *b, qb_own_secret,
+	QS_TRY(qs_launch_blocks(gpu, sample_keys, { 1, SAMPLE_BLOCK, shared }, *b, qb_process_secret,
 							hot_of(gpu), gpu->result));
 	QS_TRY(qs_read_result(gpu, 1));
 	*split = gpu->host_result[0] >= SPLIT_HITS;
@@ -265,7 +265,7 @@ split(qs_cuda_sketch *sk, const way *w, qs_batch *b)
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(gpu->result, 0, sizeof(uint64_t), gpu->stream));
 	QS_TRY(qs_launch_blocks(gpu, split_keys,
 							{ qs_ceil_div(b->count, SPLIT_BLOCK * SPLIT_EACH), SPLIT_BLOCK, 0 }, *b,
-							qb_own_secret, hot, cold, gpu->result));
+							qb_process_secret, hot, cold, gpu->result));
 	QS_TRY(qs_insert_keys(sk, &counted));
 	QS_TRY(qs_read_result(gpu, 1));
 	b->key = cold;
@@ -281,9 +281,9 @@ insert_bulk(qs_cuda_sketch *sk, const qs_batch *b, uint8_t *work)
 
 	for (at = 0; at < b->count; at += most)
 	{
-		qs_batch part = { b->key + at, NULL, b->count - at < most ? b->count - at : most };
+		qs_batch slice = { b->key + at, NULL, b->count - at < most ? b->count - at : most };
 
-		QS_TRY(qs_bulk_insert(sk, &part, work));
+		QS_TRY(qs_bulk_insert(sk, &slice, work));
 	}
 	return QB_OK;
 }

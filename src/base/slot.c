@@ -6,7 +6,7 @@
  */
 #include "base/slot.h"
 
-qb_secret qb_own_secret = { {
+qb_secret qb_process_secret = { {
 	UINT64_C(0xA0761D6478BD642F),
 	UINT64_C(0xE7037ED1A0B428DB),
 	UINT64_C(0x8EBC6AF09C88C6E3),
@@ -16,8 +16,8 @@ qb_secret qb_own_secret = { {
 void
 qb_set_secret(const uint64_t *random)
 {
-	memcpy(qb_own_secret.word, random, sizeof(qb_own_secret.word));
-	qb_own_secret.word[1] |= 1;
+	memcpy(qb_process_secret.word, random, sizeof(qb_process_secret.word));
+	qb_process_secret.word[1] |= 1;
 }
 
 /*

@@ -42,7 +42,7 @@ extern "C"
 #endif
 
 	/* The secret of this process.  It is fixed numbers until qb_set_secret() is called. */
-	extern qb_secret qb_own_secret __attribute__((visibility("hidden")));
+	extern qb_secret qb_process_secret __attribute__((visibility("hidden")));
 
 #ifdef __cplusplus
 }
@@ -81,7 +81,7 @@ extern void qb_set_secret(const uint64_t *random);
 QB_INLINE uint64_t
 qb_slot_hash(uint64_t x)
 {
-	return qb_slot_hash_by(&qb_own_secret, x);
+	return qb_slot_hash_by(&qb_process_secret, x);
 }
 
 /* The hash of 128 bits. */

@@ -43,9 +43,9 @@ AVX512 static inline __mmask8
 bits8(const uint8_t *bits, __m256i position)
 {
 	__m256i word = _mm256_i32gather_epi32((const void *) bits, _mm256_srli_epi32(position, 5), 4);
-	__m256i place = _mm256_and_si256(position, _mm256_set1_epi32(31));
+	__m256i bit = _mm256_and_si256(position, _mm256_set1_epi32(31));
 
-	return _mm256_test_epi32_mask(word, _mm256_sllv_epi32(_mm256_set1_epi32(1), place));
+	return _mm256_test_epi32_mask(word, _mm256_sllv_epi32(_mm256_set1_epi32(1), bit));
 }
 
 /* a, a + step, .. a + 7 step */

@@ -159,9 +159,9 @@ any_zero(uint8x16x4_t block, uint64_t draw, uint8x8_t used)
 	static const uint8_t pair[16] = { 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 7 };
 	static const int16_t down[8] = { 0, -1, -2, -3, -4, -5, -6, -7 };
 	uint8x16_t pairs = vqtbl1q_u8(vreinterpretq_u8_u64(vdupq_n_u64(draw)), vld1q_u8(pair));
-	uint16x8_t place = vshlq_u16(vreinterpretq_u16_u8(pairs), vld1q_s16(down));
-	uint8x8_t byte = vand_u8(vshrn_n_u16(place, 3), vdup_n_u8(BLOCK_BYTES - 1));
-	uint8x8_t shift = vand_u8(vmovn_u16(place), vdup_n_u8(7));
+	uint16x8_t position = vshlq_u16(vreinterpretq_u16_u8(pairs), vld1q_s16(down));
+	uint8x8_t byte = vand_u8(vshrn_n_u16(position, 3), vdup_n_u8(BLOCK_BYTES - 1));
+	uint8x8_t shift = vand_u8(vmovn_u16(position), vdup_n_u8(7));
 	uint8x8_t bit = vshl_u8(used, vreinterpret_s8_u8(shift));
 
 	return vget_lane_u64(vreinterpret_u64_u8(vbic_u8(bit, vqtbl4_u8(block, byte))), 0) != 0;

@@ -300,14 +300,14 @@ put_cells_avx512(qs_block_writer *w, const uint8_t *limit, const uint8_t *table,
 
 /* ---- the choice ---- */
 
-#define LOOKING                                                           \
+#define AVX2_KERNELS                                                      \
 	.present_low = present_low_avx2, .have_index = have_index_avx2,       \
 	.present_cells = present_cells_avx2, .measure_low = measure_low_avx2, \
 	.measure_cells = measure_cells_avx2
 
 static qs_block_kernels sets[QB_ISAS] = {
-	[QB_ISA_AVX2] = { LOOKING },
-	[QB_ISA_AVX512] = { LOOKING, .put_low = put_low_vbmi2, .put_cells = put_cells_avx512 },
+	[QB_ISA_AVX2] = { AVX2_KERNELS },
+	[QB_ISA_AVX512] = { AVX2_KERNELS, .put_low = put_low_vbmi2, .put_cells = put_cells_avx512 },
 };
 
 static const qs_block_kernels *

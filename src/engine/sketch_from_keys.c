@@ -114,22 +114,22 @@ take_keys(keys *k, const uint64_t *fingerprint, const int64_t *weight, size_t co
 static void
 sort_by_digit(keys *k, uint32_t shift)
 {
-	uint32_t place[DIGITS] = { 0 };
+	uint32_t start[DIGITS] = { 0 };
 	uint32_t sum = 0;
 	uint64_t *sorted = k->spare;
 	size_t i;
 
 	for (i = 0; i < k->count; i++)
-		place[k->item[i] >> shift & (DIGITS - 1)]++;
+		start[k->item[i] >> shift & (DIGITS - 1)]++;
 	for (i = 0; i < DIGITS; i++)
 	{
-		uint32_t here = place[i];
+		uint32_t here = start[i];
 
-		place[i] = sum;
+		start[i] = sum;
 		sum += here;
 	}
 	for (i = 0; i < k->count; i++)
-		sorted[place[k->item[i] >> shift & (DIGITS - 1)]++] = k->item[i];
+		sorted[start[k->item[i] >> shift & (DIGITS - 1)]++] = k->item[i];
 	k->spare = k->item;
 	k->item = sorted;
 	qb_pause_after(k->memory, &k->steps, k->count);

@@ -28,7 +28,7 @@ harmonic(uint32_t n)
 
 /* Fraction of zero bits.  A full filter is treated as having half a zero bit. */
 static double
-zero_share(const qf_filter *f)
+zero_fraction(const qf_filter *f)
 {
 	double m = (double) f->params.m;
 
@@ -40,7 +40,7 @@ qf_scale_make(qf_scale *scale, const qf_filter *f)
 {
 	scale->k = f->params.k;
 	scale->m = (double) f->params.m;
-	scale->zero = zero_share(f);
+	scale->zero = zero_fraction(f);
 	scale->log_zero = log(scale->zero);
 	scale->step = -log1p(-(double) -f->params.q / TWO_64);
 	scale->harmonic = harmonic(f->params.k);
@@ -129,5 +129,5 @@ qf_distinct(const qf_filter *f)
 	double bits = blocked ? QF_BLOCK_BITS : (double) f->params.m;
 	double chance = -expm1(f->params.k * log1p(-1 / bits));
 
-	return log(zero_share(f)) / log1p(-chance * bits / (double) f->params.m) + 0.0; /* not -0 */
+	return log(zero_fraction(f)) / log1p(-chance * bits / (double) f->params.m) + 0.0; /* not -0 */
 }

@@ -238,7 +238,7 @@ qf_has(const qf_filter *f, uint64_t fingerprint)
 typedef struct map
 {
 	int shift; /* from a position to its stretch */
-	uint8_t part[(1 << MAP_LOG) / 8];
+	uint8_t occupied[(1 << MAP_LOG) / 8];
 } map;
 
 /* From this many probes on, the map saves more than it costs. */
@@ -254,7 +254,7 @@ make_map(map *m, const qf_filter *f)
 	while (f->params.m >> m->shift > UINT64_C(1) << MAP_LOG)
 		m->shift++;
 	while (qf_explicit_next(f, &at, &position))
-		qf_set_bit(m->part, position >> m->shift);
+		qf_set_bit(m->occupied, position >> m->shift);
 }
 
 /* The number of positions of one key that are set. */
@@ -274,7 +274,7 @@ count_mapped(const qf_filter *f, const map *m, uint64_t fingerprint, const qf_ke
 			input[j] = qf_position_input(h, first + j);
 		kernels->positions(input, count, f->params.m, position);
 		for (j = 0; j < count; j++)
-			if (qf_bit(m->part, position[j] >> m->shift))
+			if (qf_bit(m->occupied, position[j] >> m->shift))
 				set += qf_explicit_has(f, position[j]);
 	}
 	return set;

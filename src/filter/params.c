@@ -15,9 +15,9 @@
 #define M_DIGITS 11
 
 /* From the paper: -ln(1 - e) and -ln e for its e = 0.1. */
-#define PAPER_LOAD  0.10536051565782628
-#define PAPER_LN_E  2.302585092994046
-#define PAPER_SHARE 0.7
+#define PAPER_LOAD   0.10536051565782628
+#define PAPER_LN_E   2.302585092994046
+#define PAPER_FACTOR 0.7
 
 /* t and L are explained in params.h; "growth" is (exp(t + L) - 1) / t^2. */
 static const struct
@@ -110,7 +110,7 @@ set_bits(qf_params *p, double bits)
 static double
 paper_p(double n, double f)
 {
-	double p = PAPER_SHARE * (n * PAPER_LN_E - (n - f) * PAPER_LOAD) / (n * f);
+	double p = PAPER_FACTOR * (n * PAPER_LN_E - (n - f) * PAPER_LOAD) / (n * f);
 	double unit = 1e-3;
 
 	while (p < unit * 100)

@@ -29,7 +29,7 @@
 #define PROCESS_BYTES (32 * 1024)
 
 /* The number of processes with keys from the executor that send as many keys as one column scan. */
-#define EXECUTOR_SHARE 3
+#define EXECUTOR_PROCESSES 3
 
 /* The smallest sketch that is kept on a GPU, in which keys are looked up there. */
 #define LOOKUP_BYTES (1024 * 1024)
@@ -56,11 +56,12 @@ GpuIsLarge(uint64 bytes)
 bool
 GpuFillsFaster(uint64 bytes, const StateWork *work)
 {
-	uint64 share = (uint64) Max(work->processes, 1) * PROCESS_BYTES;
+	uint64 process_bytes = (uint64) Max(work->processes, 1) * PROCESS_BYTES;
 
 	if (gpu_min_size >= 0 || device_setting == DEVICE_GPU)
 		return GpuIsLarge(bytes);
-	return bytes >= Max(SKETCH_BYTES, work->by_executor ? share / EXECUTOR_SHARE : share);
+	return bytes >= Max(SKETCH_BYTES,
+						work->by_executor ? process_bytes / EXECUTOR_PROCESSES : process_bytes);
 }
 
 double

@@ -97,7 +97,7 @@ GpuFetchOne(GpuSlot *slot, void *reply, Size bytes)
 	qb_status status;
 
 	if (!ask(slot, reply, bytes, &status))
-		GpuRaiseLost();
+		GpuRaiseFailure();
 	return status;
 }
 
@@ -119,27 +119,27 @@ GpuMake(GpuFamily family, int op, int count, const void *shape, Size bytes, GpuR
 }
 
 void
-GpuDropOwned(GpuOwned *owned)
+GpuDropScopedHandle(GpuScopedHandle *handle)
 {
-	if (owned->end)
-		owned->end(owned);
-	GpuDropHandle(&owned->ref);
-	owned->ref.serial = 0;
+	if (handle->end)
+		handle->end(handle);
+	GpuDropHandle(&handle->ref);
+	handle->ref.serial = 0;
 }
 
 static void
-drop_owned(void *argument)
+drop_scoped(void *argument)
 {
-	GpuDropOwned(argument);
+	GpuDropScopedHandle(argument);
 }
 
 void
-GpuOwn(GpuOwned *owned, const GpuRef *ref, MemoryContext context)
+GpuScopeHandle(GpuScopedHandle *handle, const GpuRef *ref, MemoryContext context)
 {
-	owned->ref = *ref;
-	owned->callback.func = drop_owned;
-	owned->callback.arg = owned;
-	MemoryContextRegisterResetCallback(context, &owned->callback);
+	handle->ref = *ref;
+	handle->callback.func = drop_scoped;
+	handle->callback.arg = handle;
+	MemoryContextRegisterResetCallback(context, &handle->callback);
 	GpuAttachHandle(ref);
 }
 
@@ -391,7 +391,7 @@ wait_event(GpuWait wait)
 
 /* Raise the error that the worker failed while this query had a value there. */
 void
-GpuRaiseLost(void)
+GpuRaiseFailure(void)
 {
 	char reason[GPU_TEXT_BYTES];
 
@@ -419,7 +419,7 @@ check_watch(Watch *watch)
 
 	CHECK_FOR_INTERRUPTS();
 	if (GpuStateNow() != GPU_READY)
-		GpuRaiseLost();
+		GpuRaiseFailure();
 	if (progress != watch->progress)
 		start_watch(watch);
 	else if (TimestampDifferenceExceeds(watch->since, now, gpu_timeout * 1000))
@@ -476,7 +476,7 @@ void
 GpuPost(GpuSlot *slot)
 {
 	if (!GpuSubmit(slot))
-		GpuRaiseLost();
+		GpuRaiseFailure();
 }
 
 static GpuSlot **
@@ -499,7 +499,7 @@ GpuAsk(GpuSlot *slot)
 	if (!GpuSubmit(slot))
 	{
 		*find_held(slot) = NULL;
-		GpuRaiseLost();
+		GpuRaiseFailure();
 	}
 }
 
@@ -516,7 +516,7 @@ GpuAwait(GpuSlot *slot)
 		ResetLatch(MyLatch);
 	}
 	if (slot->status == QB_DEVICE_ERROR)
-		GpuRaiseLost();
+		GpuRaiseFailure();
 }
 
 void

@@ -90,16 +90,16 @@ extern bool
 GpuMake(GpuFamily family, int op, int count, const void *shape, Size bytes, GpuRef *ref);
 
 /* A handle that is dropped when its memory context is reset, or before. */
-typedef struct GpuOwned
+typedef struct GpuScopedHandle
 {
-	GpuRef ref;                          /* serial 0: none */
-	void (*end)(struct GpuOwned *owned); /* called before the handle is dropped; or NULL */
+	GpuRef ref;                                  /* serial 0: none */
+	void (*end)(struct GpuScopedHandle *handle); /* called before the handle is dropped; or NULL */
 	MemoryContextCallback callback;
-} GpuOwned;
+} GpuScopedHandle;
 
-/* Have a handle dropped when "context", which has the memory of "owned", is reset. */
-extern void GpuOwn(GpuOwned *owned, const GpuRef *ref, MemoryContext context);
-extern void GpuDropOwned(GpuOwned *owned);
+/* Have a handle dropped when "context", which has the memory of "handle", is reset. */
+extern void GpuScopeHandle(GpuScopedHandle *handle, const GpuRef *ref, MemoryContext context);
+extern void GpuDropScopedHandle(GpuScopedHandle *handle);
 
 /* ---- waiting for the GPU worker: for a free slot, for a reply ---- */
 
@@ -126,6 +126,6 @@ extern void GpuLeaveSlots(void);
 #define GPU_HELD     32
 #define GPU_HELD_MAX (GPU_TOGETHER * GPU_DEVICES_MAX)
 
-extern void GpuRaiseLost(void) __attribute__((noreturn));
+extern void GpuRaiseFailure(void) __attribute__((noreturn));
 
 #endif

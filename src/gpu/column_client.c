@@ -24,7 +24,7 @@
 bool
 GpuColumnsExist(void)
 {
-	return gpu_shared != NULL && pg_atomic_read_u32(&gpu_shared->copies[true].count) > 0 &&
+	return gpu_shared != NULL && pg_atomic_read_u32(&gpu_shared->cache_usage[true].count) > 0 &&
 		   gpu_columns_enabled && device_setting != DEVICE_CPU && GpuStateNow() == GPU_READY;
 }
 
@@ -300,22 +300,22 @@ take_state(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
  * asked about are left in "ask".
  */
 static void
-take_shown(GpuRef *ask, uint32 count, GpuColumnState *state)
+take_chunk_states(GpuRef *ask, uint32 count, GpuColumnState *state)
 {
-	GpuChunkShown *shown = palloc(Max(count, 1) * sizeof(GpuChunkShown));
+	GpuChunkState *chunk_state = palloc(Max(count, 1) * sizeof(GpuChunkState));
 	uint32 i;
 
-	GpuReadShown(ask, count, shown);
+	GpuReadChunkStates(ask, count, chunk_state);
 	for (i = 0; i < count; i++)
 	{
-		state[i] = (GpuColumnState){ .there = shown[i].first > 0,
-									 .map_lsn = shown[i].map_lsn,
-									 .keys = shown[i].keys,
-									 .first = shown[i].first };
+		state[i] = (GpuColumnState){ .there = chunk_state[i].first > 0,
+									 .map_lsn = chunk_state[i].map_lsn,
+									 .keys = chunk_state[i].keys,
+									 .first = chunk_state[i].first };
 		if (state[i].there)
 			ask[i].serial = 0;
 	}
-	pfree(shown);
+	pfree(chunk_state);
 }
 
 void
@@ -332,7 +332,7 @@ GpuColumnDescribe(const GpuRef *ref, uint32 count, GpuColumnState *state)
 							 .context = state };
 
 	memcpy(ask, ref, count * sizeof(GpuRef));
-	take_shown(ask, count, state);
+	take_chunk_states(ask, count, state);
 	(void) GpuAskAll(&transfer);
 	pfree(ask);
 }

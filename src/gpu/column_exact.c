@@ -211,21 +211,21 @@ typedef struct Counts
 	qs_cuda_exact *exact; /* NULL: no keys have come */
 	uint64 listed;        /* distinct keys in the device's list */
 	int64 sample[QS_CUDA_SAMPLES];
-	uint64 place[QS_CUDA_RANGES_MAX + 1]; /* begin of each range in the list; its end */
-	uint64 found;                         /* distinct keys in the range of this device */
+	uint64 range_start[QS_CUDA_RANGES_MAX + 1]; /* begin of each range in the list; its end */
+	uint64 found;                               /* distinct keys in the range of this device */
 } Counts;
 
 /* The counts of a handle.  Bits of devices: 1 << index. */
-typedef struct Holding
+typedef struct ExactValue
 {
 	uint64 keys; /* upper limit of the keys */
 	uint32 devices;
-	uint32 listed; /* devices that have a list */
-	uint32 placed; /* devices whose list has the bounds of the ranges */
+	uint32 listed;  /* devices that have a list */
+	uint32 bounded; /* devices whose list has the bounds of the ranges */
 	Counts on[GPU_DEVICES_MAX];
-} Holding;
+} ExactValue;
 
-static Holding *holding[GPU_HANDLES];
+static ExactValue *exact_value[GPU_HANDLES];
 
 static const qs_exact_ops *
 device_ops(void)
@@ -236,22 +236,22 @@ device_ops(void)
 static void
 drop_exact(int index)
 {
-	Holding *h = holding[index];
+	ExactValue *h = exact_value[index];
 	int i;
 
 	for (i = 0; h && i < GPU_DEVICES_MAX; i++)
 		if (h->on[i].exact)
 		{
 			device_ops()->destroy(h->on[i].exact);
-			GpuUnmade(i);
+			GpuNoteFreed(i);
 		}
 	free(h);
-	holding[index] = NULL;
+	exact_value[index] = NULL;
 }
 
 /* Create the counts of a device. */
 static qb_status
-make_on(const Holding *h, int device, qs_cuda_exact **exact)
+make_on(const ExactValue *h, int device, qs_cuda_exact **exact)
 {
 	uint64 keys = gpu_shared->device_count > 1 ? 2 * h->keys : h->keys;
 	uint64 room = Max(Min(keys, (uint64) gpu_device_ops->piece_work), LEAST_ROOM);
@@ -263,7 +263,7 @@ make_on(const Holding *h, int device, qs_cuda_exact **exact)
 		status = device_ops()->create(gpu_device[device], room, exact);
 	while (status == QB_NO_MEMORY && (GpuFreePending() || (room /= 2) >= LEAST_ROOM));
 	GpuCount(COUNT_CREATED, status == QB_OK);
-	return GpuMade(status, device);
+	return GpuNoteCreated(status, device);
 }
 
 /*
@@ -271,7 +271,7 @@ make_on(const Holding *h, int device, qs_cuda_exact **exact)
  * failed.
  */
 static qs_cuda_exact *
-exact_on(Holding *h, int device, qb_status *status)
+exact_on(ExactValue *h, int device, qb_status *status)
 {
 	Counts *counts = &h->on[device];
 
@@ -279,19 +279,19 @@ exact_on(Holding *h, int device, qb_status *status)
 	if (counts->exact == NULL)
 		*status = make_on(h, device, &counts->exact);
 	h->devices |= (uint32) (counts->exact != NULL) << device;
-	h->listed = h->placed = 0;
+	h->listed = h->bounded = 0;
 	return counts->exact;
 }
 
 static qb_status
 serve_create(GpuSlot *slot)
 {
-	Holding *h = calloc(1, sizeof(Holding));
+	ExactValue *h = calloc(1, sizeof(ExactValue));
 
 	if (h == NULL)
 		return QB_NO_MEMORY;
 	h->keys = shape_in(slot)->number;
-	holding[slot->handle.index] = h;
+	exact_value[slot->handle.index] = h;
 	return QB_OK;
 }
 
@@ -300,13 +300,13 @@ static qb_status
 add_gathered(GpuSlot *slot, const GpuGathered *gathered)
 {
 	qb_status status;
-	qs_cuda_exact *exact = exact_on(holding[slot->handle.index], gathered->device, &status);
+	qs_cuda_exact *exact = exact_on(exact_value[slot->handle.index], gathered->device, &status);
 
 	return exact ? device_ops()->add_device(exact, gathered->key, gathered->count) : status;
 }
 
 static qb_status
-serve_keys(Holding *h, GpuSlot *slot)
+serve_keys(ExactValue *h, GpuSlot *slot)
 {
 	qs_cuda_exact *exact;
 	qb_status status;
@@ -321,7 +321,7 @@ serve_keys(Holding *h, GpuSlot *slot)
 }
 
 static qb_status
-serve_devices(Holding *h, GpuSlot *slot)
+serve_devices(ExactValue *h, GpuSlot *slot)
 {
 	shape_in(slot)->number = h->devices;
 	return QB_OK;
@@ -334,7 +334,7 @@ serve_devices(Holding *h, GpuSlot *slot)
 static int
 choose_device(GpuSlot *slot)
 {
-	const Holding *h = holding[slot->handle.index];
+	const ExactValue *h = exact_value[slot->handle.index];
 	int device = shape_in(slot)->device;
 
 	if (slot->op == EXACT_KEYS)
@@ -347,7 +347,7 @@ choose_device(GpuSlot *slot)
 
 /* The counts of the device that a request is for; NULL: the device has no keys. */
 static Counts *
-counts_of(Holding *h, GpuSlot *slot)
+counts_of(ExactValue *h, GpuSlot *slot)
 {
 	Counts *counts = &h->on[shape_in(slot)->device];
 
@@ -356,23 +356,23 @@ counts_of(Holding *h, GpuSlot *slot)
 
 /* Make the list of distinct keys of a device. */
 static qb_status
-make_list(Holding *h, int device)
+make_list(ExactValue *h, int device)
 {
 	Counts *counts = &h->on[device];
 	qb_status status = device_ops()->list(counts->exact, &counts->listed, counts->sample);
 
 	if (status != QB_OK)
 		return status;
-	counts->place[0] = 0;
-	counts->place[1] = counts->listed;
+	counts->range_start[0] = 0;
+	counts->range_start[1] = counts->listed;
 	h->listed |= 1U << device;
 	if (h->listed == h->devices && pg_popcount32(h->devices) == 1)
-		h->placed = h->listed;
+		h->bounded = h->listed;
 	return QB_OK;
 }
 
 static qb_status
-serve_list(Holding *h, GpuSlot *slot)
+serve_list(ExactValue *h, GpuSlot *slot)
 {
 	return counts_of(h, slot) ? make_list(h, shape_in(slot)->device) : QB_NO_MEMORY;
 }
@@ -382,14 +382,14 @@ serve_list(Holding *h, GpuSlot *slot)
  * count.  EXACT_LIST then finds nothing to do, unless more keys have come by EXACT_KEYS.
  */
 static qb_status
-serve_column(Holding *h, GpuSlot *slot)
+serve_column(ExactValue *h, GpuSlot *slot)
 {
 	qb_status status = GpuColumnServeOne(slot, add_gathered);
 	int device;
 
 	if (status != QB_OK || slot->more || slot->count == 0)
 		return status;
-	device = gpu_holding[slot->other.index]->device;
+	device = gpu_chunk[slot->other.index]->device;
 	return h->on[device].exact ? make_list(h, device) : QB_OK;
 }
 
@@ -411,7 +411,7 @@ compare_samples(const void *a, const void *b)
 
 /* The samples of all lists, sorted; *keys is the number of keys that they represent. */
 static int
-sort_samples(const Holding *h, Sample *sample, uint64 *keys)
+sort_samples(const ExactValue *h, Sample *sample, uint64 *keys)
 {
 	int count = 0;
 	int i;
@@ -434,7 +434,7 @@ sort_samples(const Holding *h, Sample *sample, uint64 *keys)
 
 /* Find the least key of each range except the first. */
 static void
-find_bounds(const Holding *h, int ranges, int64 *bound)
+find_bounds(const ExactValue *h, int ranges, int64 *bound)
 {
 	Sample sample[GPU_DEVICES_MAX * QS_CUDA_SAMPLES];
 	uint64 keys;
@@ -454,7 +454,7 @@ find_bounds(const Holding *h, int ranges, int64 *bound)
 }
 
 static qb_status
-serve_find(Holding *h, GpuSlot *slot)
+serve_find(ExactValue *h, GpuSlot *slot)
 {
 	Counts *counts = counts_of(h, slot);
 	int ranges = pg_popcount32(h->devices);
@@ -464,22 +464,22 @@ serve_find(Holding *h, GpuSlot *slot)
 	if (counts == NULL || ranges < 2 || h->listed != h->devices)
 		return QB_NO_MEMORY;
 	find_bounds(h, ranges, bound);
-	status = device_ops()->find(counts->exact, bound, ranges - 1, &counts->place[1]);
-	counts->place[ranges] = counts->listed;
+	status = device_ops()->find(counts->exact, bound, ranges - 1, &counts->range_start[1]);
+	counts->range_start[ranges] = counts->listed;
 	if (status == QB_OK)
-		h->placed |= 1U << shape_in(slot)->device;
+		h->bounded |= 1U << shape_in(slot)->device;
 	return status;
 }
 
 /*
- * List the parts of all lists that are in the range of a device.  The device's own part comes
+ * List the slices of all lists that are in the range of a device.  The device's slice comes
  * first, so that each device begins with another list.
  */
 static int
-list_parts(const Holding *h, int device, qs_cuda_exact_part *part)
+list_slices(const ExactValue *h, int device, qs_cuda_exact_slice *slice)
 {
 	int range = pg_popcount32(h->devices & ((1U << device) - 1));
-	int parts = 0;
+	int slices = 0;
 	int i;
 
 	for (i = 0; i < GPU_DEVICES_MAX; i++)
@@ -487,34 +487,35 @@ list_parts(const Holding *h, int device, qs_cuda_exact_part *part)
 		const Counts *c = &h->on[(device + i) % GPU_DEVICES_MAX];
 
 		if (c->exact)
-			part[parts++] = (qs_cuda_exact_part){ c->exact, c->place[range],
-												  c->place[range + 1] - c->place[range] };
+			slice[slices++] =
+				(qs_cuda_exact_slice){ c->exact, c->range_start[range],
+									   c->range_start[range + 1] - c->range_start[range] };
 	}
-	return parts;
+	return slices;
 }
 
-/* Serve EXACT_ORDER.  A piece adds one part; the last one orders the range. */
+/* Serve EXACT_ORDER.  A piece adds one slice; the last one orders the range. */
 static qb_status
-serve_order(Holding *h, GpuSlot *slot)
+serve_order(ExactValue *h, GpuSlot *slot)
 {
-	qs_cuda_exact_part part[GPU_DEVICES_MAX];
+	qs_cuda_exact_slice slice[GPU_DEVICES_MAX];
 	Counts *counts = counts_of(h, slot);
-	int parts;
+	int slices;
 	qb_status status;
 
-	if (counts == NULL || h->placed != h->devices)
+	if (counts == NULL || h->bounded != h->devices)
 		return QB_NO_MEMORY;
-	parts = list_parts(h, shape_in(slot)->device, part);
-	slot->more = slot->done < parts;
+	slices = list_slices(h, shape_in(slot)->device, slice);
+	slot->more = slot->done < slices;
 	if (slot->more)
-		return device_ops()->join(counts->exact, &part[slot->done++]);
+		return device_ops()->join(counts->exact, &slice[slot->done++]);
 	status = device_ops()->order(counts->exact, &counts->found);
 	shape_in(slot)->number = counts->found;
 	return status;
 }
 
 static qb_status
-serve_read(Holding *h, GpuSlot *slot)
+serve_read(ExactValue *h, GpuSlot *slot)
 {
 	uint64 *data = (uint64 *) GpuSlotData(slot);
 	const Counts *counts = counts_of(h, slot);
@@ -530,12 +531,12 @@ serve_read(Holding *h, GpuSlot *slot)
 static qb_status
 serve_exact(GpuSlot *slot)
 {
-	static qb_status (*const serve[])(Holding * h, GpuSlot * slot) = {
+	static qb_status (*const serve[])(ExactValue * h, GpuSlot * slot) = {
 		[EXACT_COLUMN] = serve_column, [EXACT_KEYS] = serve_keys, [EXACT_DEVICES] = serve_devices,
 		[EXACT_LIST] = serve_list,     [EXACT_FIND] = serve_find, [EXACT_ORDER] = serve_order,
 		[EXACT_READ] = serve_read,
 	};
-	Holding *h = holding[slot->handle.index];
+	ExactValue *h = exact_value[slot->handle.index];
 
 	if (slot->op == EXACT_CREATE)
 		return serve_create(slot);
@@ -545,7 +546,7 @@ serve_exact(GpuSlot *slot)
 static GpuLocation
 location_of_exact(int index)
 {
-	const Holding *h = holding[index];
+	const ExactValue *h = exact_value[index];
 	int first;
 
 	if (h == NULL || h->devices == 0)

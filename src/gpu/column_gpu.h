@@ -396,7 +396,7 @@ GpuPagesKeepCopied(GpuPages *pages, const GpuColumnState *state)
 
 /*
  * The states of "count" chunks; serial 0: there is no chunk.  A state that the worker shows
- * in shared memory (GpuChunkShown) is read there.  For other chunks the worker is asked,
+ * in shared memory (GpuChunkState) is read there.  For other chunks the worker is asked,
  * several requests at a time.
  */
 extern void GpuColumnDescribe(const GpuRef *ref, uint32 count, GpuColumnState *state);

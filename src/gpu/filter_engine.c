@@ -167,7 +167,7 @@ download(const GpuRef *ref, uint64 given, qf_filter *f)
 		status = bits_to_fill(f);
 	if (status == QB_OK &&
 		!GpuFetchArray(ref, FILTER_READ, 0, 0, f->bits, qf_words(&f->params) * 8))
-		GpuRaiseLost();
+		GpuRaiseFailure();
 	f->ones = state.ones;
 	return status;
 }
@@ -176,7 +176,7 @@ download(const GpuRef *ref, uint64 given, qf_filter *f)
 
 typedef struct Remote
 {
-	GpuOwned owned;
+	GpuScopedHandle handle;
 	uint64 given; /* amount sent to the device: see GpuFilterState */
 } Remote;
 
@@ -187,7 +187,7 @@ become_remote(qf_filter *f, const GpuRef *ref, uint64 given)
 	Remote *remote = MemoryContextAllocZero(f->memory->context, sizeof(Remote));
 
 	remote->given = given;
-	GpuOwn(&remote->owned, ref, f->memory->context);
+	GpuScopeHandle(&remote->handle, ref, f->memory->context);
 	qf_free(f);
 	f->slots = 0;
 	f->encoding = QF_DENSE;
@@ -322,7 +322,7 @@ insert_stays(qf_filter *f, const qf_batch *b)
 	rows = qf_batch_rows(b);
 	status = rows < 0 ? QB_TOTAL_OVERFLOW : qf_count_rows(f, rows, b->row == NULL);
 	if (status == QB_OK)
-		remote->given += send_rows(&remote->owned.ref, b);
+		remote->given += send_rows(&remote->handle.ref, b);
 	return status;
 }
 
@@ -356,7 +356,7 @@ GpuFilterAddColumn(qf_filter *f, const GpuColumnChunk *chunk, int chunks, int64 
 	remote = f->remote;
 	if (remote == NULL)
 		return QB_OK;
-	(void) GpuColumnSend(&remote->owned.ref, FILTER_COLUMN, chunk, chunks, count);
+	(void) GpuColumnSend(&remote->handle.ref, FILTER_COLUMN, chunk, chunks, count);
 	remote->given += (uint64) *count;
 	return qf_count_rows(f, *count, true);
 }
@@ -373,10 +373,10 @@ gpu_materialize(qf_filter *f)
 	qf_init(&here, &f->params, f->memory);
 	here.keys = f->keys;
 	here.rows = f->rows;
-	status = download(&remote->owned.ref, remote->given, &here);
+	status = download(&remote->handle.ref, remote->given, &here);
 	if (status != QB_OK)
 		return status;
-	GpuDropOwned(&remote->owned);
+	GpuDropScopedHandle(&remote->handle);
 	*f = here;
 	return QB_OK;
 }

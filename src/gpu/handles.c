@@ -4,7 +4,7 @@
  *		cached.
  *
  * See shared.h for the states.  A backend finds its own handles by scanning the table.  It
- * does so only if "owned" says that it has some.
+ * does so only if "handle_count" says that it has some.
  *
  * Cached values and chunks of cached columns belong to nobody, and are found by name
  * (names.c).  Columns have at most 7/8 of the cache, in number and in bytes.  Values have all
@@ -58,7 +58,7 @@ is_named(const GpuHandle *handle, const GpuRef *ref)
 static void
 disown(GpuHandle *handle)
 {
-	pg_atomic_fetch_sub_u32(&gpu_shared->owned[handle->proc], 1);
+	pg_atomic_fetch_sub_u32(&gpu_shared->handle_count[handle->proc], 1);
 	handle->in_transfer = false;
 	memset(&handle->token, 0, sizeof(handle->token));
 }
@@ -87,7 +87,7 @@ find_unused(Oid role)
 {
 	GpuHandle *unused = NULL;
 	int free = 0;
-	int own = pg_atomic_read_u32(&gpu_shared->owned[ProcessNumber(MyProc)]);
+	int mine = pg_atomic_read_u32(&gpu_shared->handle_count[ProcessNumber(MyProc)]);
 	int roles = 0;
 	int i;
 
@@ -101,11 +101,11 @@ find_unused(Oid role)
 		free++;
 		unused = unused ? unused : handle;
 	}
-	return GpuMayTake(free, GPU_HANDLES, own, roles) ? unused : NULL;
+	return GpuMayTake(free, GPU_HANDLES, mine, roles) ? unused : NULL;
 }
 
 static void
-own(GpuHandle *handle, GpuFamily family, Oid role)
+assign_handle(GpuHandle *handle, GpuFamily family, Oid role)
 {
 	handle->family = family;
 	handle->serial = ++gpu_shared->last_serial;
@@ -117,9 +117,9 @@ own(GpuHandle *handle, GpuFamily family, Oid role)
 	handle->attached = handle->in_transfer = handle->full = false;
 	handle->bytes = 0;
 	handle->pages = 0;
-	memset(&handle->shown, 0, sizeof(handle->shown));
+	memset(&handle->chunk_state, 0, sizeof(handle->chunk_state));
 	handle->device = -1;
-	pg_atomic_fetch_add_u32(&gpu_shared->owned[handle->proc], 1);
+	pg_atomic_fetch_add_u32(&gpu_shared->handle_count[handle->proc], 1);
 }
 
 /* ---- functions that take the lock themselves ---- */
@@ -143,7 +143,7 @@ GpuNewHandle(GpuFamily family, GpuRef *ref)
 	handle = find_unused(role);
 	if (handle)
 	{
-		own(handle, family, role);
+		assign_handle(handle, family, role);
 		*ref = GpuRefOf(handle);
 	}
 	unlock();
@@ -180,7 +180,7 @@ give_to(GpuHandle *handle, const PGPROC *proc)
 	handle->proc = ProcessNumber(proc);
 	handle->pid = proc->pid;
 	handle->attached = false;
-	pg_atomic_fetch_add_u32(&gpu_shared->owned[handle->proc], 1);
+	pg_atomic_fetch_add_u32(&gpu_shared->handle_count[handle->proc], 1);
 }
 
 /* The process that combines the partial states of this process. */
@@ -252,7 +252,7 @@ owns_none(void)
 {
 	return gpu_shared == NULL || MyProc == NULL ||
 		   ProcessNumber(MyProc) >= gpu_shared->proc_count ||
-		   pg_atomic_read_u32(&gpu_shared->owned[ProcessNumber(MyProc)]) == 0;
+		   pg_atomic_read_u32(&gpu_shared->handle_count[ProcessNumber(MyProc)]) == 0;
 }
 
 /*
@@ -370,10 +370,10 @@ GpuResetHandles(void)
 	pg_atomic_write_u32(&gpu_shared->pending_frees, 0);
 	memset(gpu_shared->pushed_out, 0, sizeof(gpu_shared->pushed_out));
 	memset(gpu_shared->named, 0, sizeof(gpu_shared->named));
-	for (i = 0; i < lengthof(gpu_shared->copies); i++)
+	for (i = 0; i < lengthof(gpu_shared->cache_usage); i++)
 	{
-		pg_atomic_write_u32(&gpu_shared->copies[i].count, 0);
-		pg_atomic_write_u64(&gpu_shared->copies[i].bytes, 0);
+		pg_atomic_write_u32(&gpu_shared->cache_usage[i].count, 0);
+		pg_atomic_write_u64(&gpu_shared->cache_usage[i].bytes, 0);
 	}
 	unlock();
 }
@@ -381,20 +381,20 @@ GpuResetHandles(void)
 /* ---- cached values and chunks of cached columns ---- */
 
 void
-GpuShowChunk(int index, const GpuChunkShown *shown)
+GpuShowChunk(int index, const GpuChunkState *chunk_state)
 {
-	GpuChunkShown *there = &gpu_shared->handle[index].shown;
+	GpuChunkState *there = &gpu_shared->handle[index].chunk_state;
 
-	if (there->first == shown->first && there->map_lsn == shown->map_lsn &&
-		there->keys == shown->keys)
+	if (there->first == chunk_state->first && there->map_lsn == chunk_state->map_lsn &&
+		there->keys == chunk_state->keys)
 		return;
 	lock(LW_EXCLUSIVE);
-	*there = *shown;
+	*there = *chunk_state;
 	unlock();
 }
 
 void
-GpuReadShown(const GpuRef *ref, uint32 count, GpuChunkShown *shown)
+GpuReadChunkStates(const GpuRef *ref, uint32 count, GpuChunkState *chunk_state)
 {
 	uint32 i;
 
@@ -405,7 +405,7 @@ GpuReadShown(const GpuRef *ref, uint32 count, GpuChunkShown *shown)
 		bool there =
 			ref[i].serial != 0 && is_named(handle, &ref[i]) && handle->state == HANDLE_CACHED;
 
-		shown[i] = there ? handle->shown : (GpuChunkShown){ .first = 0 };
+		chunk_state[i] = there ? handle->chunk_state : (GpuChunkState){ .first = 0 };
 	}
 	unlock();
 }
@@ -419,10 +419,10 @@ is_column(const GpuHandle *handle)
 static void
 count_cached(const GpuHandle *handle, int n)
 {
-	GpuCopies *copies = &gpu_shared->copies[is_column(handle)];
+	GpuCacheUsage *cache_usage = &gpu_shared->cache_usage[is_column(handle)];
 
-	pg_atomic_fetch_add_u64(&copies->bytes, n * (int64) handle->bytes);
-	pg_atomic_fetch_add_u32(&copies->count, n);
+	pg_atomic_fetch_add_u64(&cache_usage->bytes, n * (int64) handle->bytes);
+	pg_atomic_fetch_add_u32(&cache_usage->count, n);
 }
 
 /* Make a cached handle impossible to find, and have it freed. */
@@ -439,11 +439,11 @@ forget(GpuHandle *handle)
 /* What is to be evicted, and for whom. */
 typedef struct Push
 {
-	bool column; /* true: a chunk of a column; false: a value */
-	int device;  /* on this device; -1: on any */
-	bool number; /* quotas count handles; false: bytes */
-	bool own;    /* only handles of "role" may go */
-	Oid role;    /* the role that needs the room */
+	bool column;    /* true: a chunk of a column; false: a value */
+	int device;     /* on this device; -1: on any */
+	bool number;    /* quotas count handles; false: bytes */
+	bool role_only; /* only handles of "role" may go */
+	Oid role;       /* the role that needs the room */
 } Push;
 
 /* The handles of a role that may be evicted. */
@@ -502,12 +502,12 @@ choose(const Push *push)
 
 	for (i = 0; i < count; i++)
 	{
-		if (quota[i].role == push->role && (push->own || quota[i].amount * count >= all))
+		if (quota[i].role == push->role && (push->role_only || quota[i].amount * count >= all))
 			return quota[i].oldest;
 		if (most == NULL || quota[i].amount > most->amount)
 			most = &quota[i];
 	}
-	return most && !push->own ? most->oldest : NULL;
+	return most && !push->role_only ? most->oldest : NULL;
 }
 
 static bool
@@ -581,8 +581,8 @@ are_too_many(bool column, bool number)
 	int i;
 
 	for (i = 0; i < 2; i++)
-		have[i] = number ? pg_atomic_read_u32(&gpu_shared->copies[i].count)
-						 : pg_atomic_read_u64(&gpu_shared->copies[i].bytes);
+		have[i] = number ? pg_atomic_read_u32(&gpu_shared->cache_usage[i].count)
+						 : pg_atomic_read_u64(&gpu_shared->cache_usage[i].bytes);
 	return column ? have[true] > GPU_COLUMNS_OF(limit) : have[false] + have[true] > limit;
 }
 
@@ -615,9 +615,9 @@ GpuTrimCache(void)
  * there is none.
  */
 bool
-GpuEvict(int device, bool column, Oid role, bool own)
+GpuEvict(int device, bool column, Oid role, bool role_only)
 {
-	Push push = { .column = column, .device = device, .own = own, .role = role };
+	Push push = { .column = column, .device = device, .role_only = role_only, .role = role };
 	bool found;
 
 	lock(LW_EXCLUSIVE);

@@ -108,7 +108,7 @@ GpuEachCached(GpuFamily family, void (*visit)(GpuHandle *handle, void *context),
 	int i;
 
 	LWLockAcquire(gpu_shared->handles, LW_SHARED);
-	left = pg_atomic_read_u32(&gpu_shared->copies[family == GPU_FAMILY_COLUMN].count);
+	left = pg_atomic_read_u32(&gpu_shared->cache_usage[family == GPU_FAMILY_COLUMN].count);
 	for (i = 0; i < GPU_HANDLES && left > 0; i++)
 		if (gpu_shared->handle[i].state == HANDLE_CACHED && gpu_shared->handle[i].family == family)
 		{

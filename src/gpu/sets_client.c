@@ -208,7 +208,7 @@ typedef struct Replica
 	GpuRef search;
 } Replica;
 
-/* The device on which a value was made. */
+/* The device on which a value was created. */
 static int
 device_of(const GpuRef *ref)
 {
@@ -250,7 +250,7 @@ make_both(Replica *replica, const qset_request *r, double *index_ms)
 
 /* Send the collections of a request to a device.  The time for the index is added to "index_ms". */
 static bool
-place(Replica *replica, const qset_request *r, bool ids, double *index_ms)
+put_collections(Replica *replica, const qset_request *r, bool ids, double *index_ms)
 {
 	Upload rows = {
 		.collection = r->rows, .universe = r->rows->universe, .ids = ids, .index = true
@@ -324,7 +324,7 @@ drop_replica(Replica *replica)
 
 struct GpuPairs
 {
-	GpuOwned owned; /* drops the handles of all replicas */
+	GpuScopedHandle handle; /* drops the handles of all replicas */
 	Replica replica[GPU_DEVICES_MAX];
 	int replicas;
 	int method;    /* qset_method that the device chose */
@@ -384,7 +384,7 @@ spread(GpuPairs *pairs, const GpuPairsSource *source)
 static uint64
 rows_of(const GpuPairsSource *source)
 {
-	return source->place == PAIRS_READ ? source->request->rows->sets : source->known.sets;
+	return source->origin == PAIRS_READ ? source->request->rows->sets : source->known.sets;
 }
 
 /*
@@ -396,7 +396,7 @@ work_of_row(void *context, uint64 row)
 {
 	const GpuPairsSource *source = context;
 	const qset_request *r = source->request;
-	const uint64 *offset = source->place == PAIRS_READ ? r->rows->offset : source->known.offset;
+	const uint64 *offset = source->origin == PAIRS_READ ? r->rows->offset : source->known.offset;
 	bool tail = !r->columns && !r->directed && r->filter.top == 0;
 
 	return (offset[row + 1] - offset[row] + 1) * (tail ? rows_of(source) - row : 1);
@@ -461,7 +461,7 @@ ask_more(GpuPairs *pairs)
 	GpuAwait(slot);
 	pairs->wait_ms += lap(&since);
 	if (slot->gone)
-		GpuRaiseLost();
+		GpuRaiseFailure();
 	status = slot->status;
 	pairs->next = 0;
 	pairs->count = status == QB_OK ? slot->count : 0;
@@ -505,9 +505,9 @@ GpuPairsNext(GpuPairs *pairs, uint64 most, uint64 *count)
 /* ---- life cycle ---- */
 
 static void
-drop_replicas(GpuOwned *owned)
+drop_replicas(GpuScopedHandle *handle)
 {
-	GpuPairs *pairs = (GpuPairs *) owned;
+	GpuPairs *pairs = (GpuPairs *) handle;
 	int i;
 
 	for (i = 0; i < GPU_DEVICES_MAX; i++)
@@ -522,7 +522,7 @@ GpuPairsClose(GpuPairs *pairs)
 							 "preparation, %.1f ms waiting for pairs",
 							 pairs->replicas, pairs->upload_ms, pairs->index_ms, pairs->prepare_ms,
 							 pairs->wait_ms)));
-	GpuDropOwned(&pairs->owned);
+	GpuDropScopedHandle(&pairs->handle);
 }
 
 int
@@ -550,15 +550,15 @@ find_kept(Replica *replica, GpuPairsSource *source)
 
 /* Bring the collections of a search to a device. */
 static bool
-place_rows(GpuPairs *pairs, GpuPairsSource *source)
+put_rows(GpuPairs *pairs, GpuPairsSource *source)
 {
 	Replica *first = &pairs->replica[0];
 
-	if (source->place == PAIRS_MADE)
+	if (source->origin == PAIRS_ON_DEVICE)
 		return make_of_rows(first, source->memberships, &pairs->index_ms);
-	if (source->place == PAIRS_KEPT)
+	if (source->origin == PAIRS_KEPT)
 		return find_kept(first, source);
-	return place(first, source->request, source->name != NULL, &pairs->index_ms);
+	return put_collections(first, source->request, source->name != NULL, &pairs->index_ms);
 }
 
 /*
@@ -574,7 +574,7 @@ open_all(GpuPairs *pairs, GpuPairsSource *source)
 	int i;
 
 	INSTR_TIME_SET_CURRENT(since);
-	if (!place_rows(pairs, source))
+	if (!put_rows(pairs, source))
 		return false;
 	pairs->upload_ms = lap(&since) - pairs->index_ms;
 	if (!prepare(first, source->request, &reply))
@@ -616,7 +616,7 @@ open_safely(GpuPairs *pairs, GpuPairsSource *source, char *why)
 	{
 		ErrorData *error;
 
-		if (device_setting == DEVICE_GPU || source->place == PAIRS_MADE ||
+		if (device_setting == DEVICE_GPU || source->origin == PAIRS_ON_DEVICE ||
 			geterrcode() != ERRCODE_EXTERNAL_ROUTINE_EXCEPTION)
 			PG_RE_THROW();
 		MemoryContextSwitchTo(context);
@@ -640,18 +640,18 @@ open_pairs(GpuPairsSource *source, char *why)
 	GpuPairs *pairs = palloc0(sizeof(GpuPairs));
 
 	pairs->pair = palloc(GPU_SLOT_BYTES);
-	pairs->owned.end = drop_replicas;
-	GpuOwn(&pairs->owned, &pairs->owned.ref, CurrentMemoryContext);
+	pairs->handle.end = drop_replicas;
+	GpuScopeHandle(&pairs->handle, &pairs->handle.ref, CurrentMemoryContext);
 	if (open_safely(pairs, source, why))
 		return pairs;
-	GpuDropOwned(&pairs->owned);
+	GpuDropScopedHandle(&pairs->handle);
 	return NULL;
 }
 
 GpuPairs *
 GpuPairsOpen(GpuPairsSource *source, char why[GPU_TEXT_BYTES])
 {
-	bool kept = source->place == PAIRS_KEPT;
+	bool kept = source->origin == PAIRS_KEPT;
 	char failure[GPU_TEXT_BYTES];
 	GpuPairs *pairs;
 

@@ -97,20 +97,20 @@ typedef struct GpuKept
 } GpuKept;
 
 /* Where the collections of a search come from. */
-typedef enum GpuPairsPlace
+typedef enum GpuPairsOrigin
 {
-	PAIRS_READ, /* the request has them */
-	PAIRS_KEPT, /* one collection, which the worker may keep under the name of its value */
-	PAIRS_MADE  /* one collection, of rows that are sorted on a device, and are nowhere else */
-} GpuPairsPlace;
+	PAIRS_READ,     /* the request has them */
+	PAIRS_KEPT,     /* one collection, which the worker may keep under the name of its value */
+	PAIRS_ON_DEVICE /* one collection, of rows that are sorted on a device, and are nowhere else */
+} GpuPairsOrigin;
 
 typedef struct GpuPairsSource
 {
-	GpuPairsPlace place;
+	GpuPairsOrigin origin;
 	const qset_request *request;
 	const StoredName *name;    /* READ: to keep the collection; NULL: not kept; KEPT: to find it */
-	const GpuRef *memberships; /* MADE: the rows */
-	GpuKept known;             /* MADE: all is set; KEPT: numbers of sets and elements, later all */
+	const GpuRef *memberships; /* ON_DEVICE: the rows */
+	GpuKept known; /* ON_DEVICE: all is set; KEPT: numbers of sets and elements, later all */
 
 	/* Called when a search in "rows" rows has begun, before its first pair is found. */
 	void (*begun)(void *context, uint64 rows);
@@ -194,7 +194,7 @@ GpuMembershipsItemBytes(GpuMembershipsArray array)
 /* Rows of a collection on a device, until their memory context goes. */
 typedef struct GpuMemberships
 {
-	GpuOwned owned;
+	GpuScopedHandle handle;
 	uint64 rows; /* rows that were added */
 } GpuMemberships;
 

@@ -25,7 +25,7 @@ GpuMembershipsBegin(MemoryContext context)
 	if (!GpuMake(GPU_FAMILY_MEMBERSHIPS, MEMBERSHIPS_CREATE, 0, NULL, 0, &ref))
 		return NULL;
 	memberships = MemoryContextAllocZero(context, sizeof(GpuMemberships));
-	GpuOwn(&memberships->owned, &ref, context);
+	GpuScopeHandle(&memberships->handle, &ref, context);
 	return memberships;
 }
 
@@ -34,7 +34,7 @@ GpuMembershipsAddColumns(GpuMemberships *memberships, const GpuColumnChunk *chun
 {
 	int64 added;
 
-	(void) GpuColumnSend(&memberships->owned.ref, MEMBERSHIPS_COLUMN, chunk, chunks, &added);
+	(void) GpuColumnSend(&memberships->handle.ref, MEMBERSHIPS_COLUMN, chunk, chunks, &added);
 	memberships->rows += (uint64) added;
 	return added;
 }
@@ -46,7 +46,7 @@ ask(GpuSlot *slot, void *reply, Size bytes)
 	qb_status status = GpuFetchOne(slot, reply, bytes);
 
 	if (status != QB_OK && status != QB_NO_MEMORY)
-		GpuRaiseLost();
+		GpuRaiseFailure();
 	return status == QB_OK;
 }
 
@@ -54,7 +54,7 @@ bool
 GpuMembershipsAddRows(GpuMemberships *memberships, const int64 *id, const uint64 *element,
 					  uint32 count)
 {
-	GpuSlot *slot = GpuTakeSlot(&memberships->owned.ref, MEMBERSHIPS_ROWS, false);
+	GpuSlot *slot = GpuTakeSlot(&memberships->handle.ref, MEMBERSHIPS_ROWS, false);
 	uint64 *data = (uint64 *) GpuSlotData(slot);
 
 	Assert(count <= GPU_SLOT_WEIGHED);
@@ -70,7 +70,7 @@ GpuMembershipsAddRows(GpuMemberships *memberships, const int64 *id, const uint64
 bool
 GpuMembershipsSort(GpuMemberships *memberships, GpuMembershipsSizes *sizes)
 {
-	return ask(GpuTakeSlot(&memberships->owned.ref, MEMBERSHIPS_SORT, false), sizes,
+	return ask(GpuTakeSlot(&memberships->handle.ref, MEMBERSHIPS_SORT, false), sizes,
 			   sizeof(*sizes));
 }
 
@@ -80,9 +80,9 @@ GpuMembershipsRead(GpuMemberships *memberships, GpuMembershipsArray array, uint6
 {
 	Size bytes = GpuMembershipsItemBytes(array);
 
-	if (!GpuFetchArray(&memberships->owned.ref, MEMBERSHIPS_READ, array, first * bytes, to,
+	if (!GpuFetchArray(&memberships->handle.ref, MEMBERSHIPS_READ, array, first * bytes, to,
 					   count * bytes))
-		GpuRaiseLost();
+		GpuRaiseFailure();
 }
 
 /*
@@ -94,15 +94,15 @@ GpuMembershipsRead(GpuMemberships *memberships, GpuMembershipsArray array, uint6
 
 StaticAssertDecl((int) MEMBERSHIPS_VALUES == QSET_CUDA_VALUES, "arrays have the same numbers");
 
-typedef struct Holding
+typedef struct MembershipsValue
 {
 	qset_cuda_memberships *memberships; /* NULL: no rows have come */
 	int device;
 	bool sorted;
 	GpuMembershipsSizes sizes; /* set if the rows are sorted */
-} Holding;
+} MembershipsValue;
 
-static Holding holding[GPU_HANDLES];
+static MembershipsValue memberships_value[GPU_HANDLES];
 
 static const qset_members_ops *
 device_ops(void)
@@ -113,12 +113,12 @@ device_ops(void)
 static void
 drop_memberships(int index)
 {
-	Holding *h = &holding[index];
+	MembershipsValue *h = &memberships_value[index];
 
 	if (h->memberships)
 	{
 		device_ops()->destroy(h->memberships);
-		GpuUnmade(h->device);
+		GpuNoteFreed(h->device);
 	}
 	memset(h, 0, sizeof(*h));
 }
@@ -132,7 +132,7 @@ serve_create(GpuSlot *slot)
 
 /* Make room for "count" more rows: on this device, unless another device already has rows. */
 static qb_status
-be_somewhere(Holding *h, int device, uint64 count)
+be_somewhere(MembershipsValue *h, int device, uint64 count)
 {
 	qb_status status;
 
@@ -144,14 +144,14 @@ be_somewhere(Holding *h, int device, uint64 count)
 	status = device_ops()->create(gpu_device[device], &h->memberships);
 	h->device = device;
 	GpuCount(COUNT_CREATED, status == QB_OK);
-	return GpuMade(status, device);
+	return GpuNoteCreated(status, device);
 }
 
 /* Add gathered elements of sets with their ids; all of them or none. */
 static qb_status
 add_gathered(GpuSlot *slot, const GpuGathered *gathered)
 {
-	Holding *h = &holding[slot->handle.index];
+	MembershipsValue *h = &memberships_value[slot->handle.index];
 	const uint64 *id = gathered->pair;
 	qb_status status = id ? be_somewhere(h, gathered->device, gathered->count) : QB_NO_MEMORY;
 
@@ -162,7 +162,7 @@ add_gathered(GpuSlot *slot, const GpuGathered *gathered)
 }
 
 static qb_status
-serve_rows(Holding *h, GpuSlot *slot)
+serve_rows(MembershipsValue *h, GpuSlot *slot)
 {
 	const uint64 *data = (const uint64 *) GpuSlotData(slot);
 	qb_status status;
@@ -180,7 +180,7 @@ serve_rows(Holding *h, GpuSlot *slot)
 
 /* Sort the rows.  Chunks may be freed to make room, because their rows have been copied. */
 static qb_status
-serve_sort(Holding *h, GpuSlot *slot)
+serve_sort(MembershipsValue *h, GpuSlot *slot)
 {
 	qset_cuda_sizes sizes = { 0 };
 	qb_status status = QB_OK;
@@ -200,7 +200,7 @@ serve_sort(Holding *h, GpuSlot *slot)
 
 /* The length of an array; 0: the array does not exist. */
 static uint64
-length_of(const Holding *h, GpuMembershipsArray array)
+length_of(const MembershipsValue *h, GpuMembershipsArray array)
 {
 	bool of_rows = array == MEMBERSHIPS_ROW_IDS || array == MEMBERSHIPS_ROW_ELEMENTS;
 
@@ -224,7 +224,7 @@ length_of(const Holding *h, GpuMembershipsArray array)
 }
 
 static qb_status
-serve_read(Holding *h, GpuSlot *slot)
+serve_read(MembershipsValue *h, GpuSlot *slot)
 {
 	GpuMembershipsArray array = slot->count;
 	Size item = GpuMembershipsItemBytes(array);
@@ -239,7 +239,7 @@ serve_read(Holding *h, GpuSlot *slot)
 static qb_status
 serve_memberships(GpuSlot *slot)
 {
-	Holding *h = &holding[slot->handle.index];
+	MembershipsValue *h = &memberships_value[slot->handle.index];
 
 	switch ((GpuMembershipsOp) slot->op)
 	{
@@ -260,7 +260,7 @@ serve_memberships(GpuSlot *slot)
 qset_cuda_memberships *
 GpuMembershipsSorted(int index, GpuMembershipsSizes *sizes, int *device)
 {
-	const Holding *h = &holding[index];
+	const MembershipsValue *h = &memberships_value[index];
 
 	if (!h->sorted)
 		return NULL;
@@ -272,7 +272,7 @@ GpuMembershipsSorted(int index, GpuMembershipsSizes *sizes, int *device)
 static GpuLocation
 location_of_memberships(int index)
 {
-	const Holding *h = &holding[index];
+	const MembershipsValue *h = &memberships_value[index];
 
 	return (GpuLocation){ .device = h->device,
 						  .on_device = h->memberships != NULL,

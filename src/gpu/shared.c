@@ -49,7 +49,7 @@ slot_count(void)
 static Size
 shared_size(void)
 {
-	return MAXALIGN(offsetof(GpuShared, owned) + MaxBackends * sizeof(pg_atomic_uint32));
+	return MAXALIGN(offsetof(GpuShared, handle_count) + MaxBackends * sizeof(pg_atomic_uint32));
 }
 
 static Size
@@ -83,10 +83,10 @@ init_handles(void)
 	gpu_shared->handles = &GetNamedLWLockTranche("qsketch")->lock;
 	pg_atomic_init_u32(&gpu_shared->pending_frees, 0);
 	pg_atomic_init_u64(&gpu_shared->clock, 0);
-	for (i = 0; i < lengthof(gpu_shared->copies); i++)
+	for (i = 0; i < lengthof(gpu_shared->cache_usage); i++)
 	{
-		pg_atomic_init_u32(&gpu_shared->copies[i].count, 0);
-		pg_atomic_init_u64(&gpu_shared->copies[i].bytes, 0);
+		pg_atomic_init_u32(&gpu_shared->cache_usage[i].count, 0);
+		pg_atomic_init_u64(&gpu_shared->cache_usage[i].bytes, 0);
 	}
 	for (i = 0; i < GPU_HANDLES; i++)
 	{
@@ -98,7 +98,7 @@ init_handles(void)
 		elog(ERROR, "could not get random numbers");
 	gpu_shared->proc_count = MaxBackends;
 	for (i = 0; i < MaxBackends; i++)
-		pg_atomic_init_u32(&gpu_shared->owned[i], 0);
+		pg_atomic_init_u32(&gpu_shared->handle_count[i], 0);
 }
 
 static void
@@ -231,7 +231,7 @@ tell_freed(int proc)
 }
 
 static GpuHolder *
-own_holder(void)
+my_holder(void)
 {
 	return &holders[ProcessNumber(MyProc)];
 }
@@ -240,7 +240,7 @@ own_holder(void)
 bool
 GpuHasFew(void)
 {
-	return own_holder()->slots < GpuFew(gpu_shared->slot_count);
+	return my_holder()->slots < GpuFew(gpu_shared->slot_count);
 }
 
 /* Under "ring": the number of slots that all processes of a role have. */
@@ -270,7 +270,7 @@ may_take_slot(const GpuHolder *holder)
 GpuSlot *
 GpuTrySlot(void)
 {
-	GpuHolder *holder = own_holder();
+	GpuHolder *holder = my_holder();
 	Oid role = GetAuthenticatedUserId();
 	GpuSlot *slot = NULL;
 

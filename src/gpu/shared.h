@@ -195,15 +195,15 @@ typedef struct StoredName
 } StoredName;
 
 /*
- * The state of a chunk that the worker shows in shared memory, so that backends need not ask
+ * The state of a chunk that the worker publishes in shared memory, so that backends need not ask
  * for it.  "first" is set if exactly the pages before it count as copied.
  */
-typedef struct GpuChunkShown
+typedef struct GpuChunkState
 {
 	uint32 first; /* 0: other pages count as copied, or none */
 	uint64 map_lsn;
 	uint64 keys; /* values that are not NULL */
-} GpuChunkShown;
+} GpuChunkState;
 
 typedef struct GpuHandle
 {
@@ -222,11 +222,11 @@ typedef struct GpuHandle
 	int device;             /* set by the worker */
 	uint64 bytes;           /* device memory, set by the worker */
 	uint32 pages;           /* chunk: number of pages that count as copied, set by the worker */
-	GpuChunkShown shown;    /* chunk: set by the worker, under "handles" */
-	StoredName key;         /* CACHED */
-	int next_named;         /* CACHED: next handle of its chain, which begins in "named" */
-	pg_atomic_uint64 used;  /* CACHED: time of the last use, by "clock" */
-	pg_atomic_uint64 used_at; /* CACHED chunk: the same time as a TimestampTz */
+	GpuChunkState chunk_state; /* chunk: set by the worker, under "handles" */
+	StoredName key;            /* CACHED */
+	int next_named;            /* CACHED: next handle of its chain, which begins in "named" */
+	pg_atomic_uint64 used;     /* CACHED: time of the last use, by "clock" */
+	pg_atomic_uint64 used_at;  /* CACHED chunk: the same time as a TimestampTz */
 	pg_atomic_uint32 pending;
 } GpuHandle;
 
@@ -246,7 +246,7 @@ typedef struct GpuDeviceInfo
 /* The counters, in the order of the columns of qsketch_stat_gpu. */
 typedef enum GpuCounter
 {
-	COUNT_CREATED,   /* values made or loaded */
+	COUNT_CREATED,   /* values created or loaded */
 	COUNT_BATCHES,   /* batches of keys inserted */
 	COUNT_KEYS,      /* keys inserted */
 	COUNT_QUERIES,   /* batches of keys looked up */
@@ -270,11 +270,11 @@ typedef enum GpuCounter
 } GpuCounter;
 
 /* Amount of the cache in use by a kind: values, or chunks of columns. */
-typedef struct GpuCopies
+typedef struct GpuCacheUsage
 {
 	pg_atomic_uint32 count;
 	pg_atomic_uint64 bytes;
-} GpuCopies;
+} GpuCacheUsage;
 
 /* A column of which chunks have been evicted since it was loaded. */
 typedef struct GpuPushedOut
@@ -319,7 +319,7 @@ typedef struct GpuShared
 	uint64 secret[4];               /* key of the hash that names values */
 	pg_atomic_uint32 pending_frees; /* handles that are pending free */
 	pg_atomic_uint64 clock;         /* clock for "used" */
-	GpuCopies copies[2];            /* CACHED handles: [false] values, [true] columns */
+	GpuCacheUsage cache_usage[2];   /* CACHED handles: [false] values, [true] columns */
 	GpuPushedOut pushed_out[GPU_PUSHED_OUT_MAX];
 	int named[GPU_HANDLES]; /* first handles of the chains of CACHED handles (names.c) */
 	GpuHandle handle[GPU_HANDLES];
@@ -332,7 +332,7 @@ typedef struct GpuShared
 	 * nothing is to be done.
 	 */
 	int proc_count;
-	pg_atomic_uint32 owned[FLEXIBLE_ARRAY_MEMBER];
+	pg_atomic_uint32 handle_count[FLEXIBLE_ARRAY_MEMBER];
 } GpuShared;
 
 /* NULL without shared_preload_libraries, or with qsketch.gpu_worker = off.  Tests use it. */
@@ -372,22 +372,22 @@ extern void GpuForgetPushedOut(const StoredName *column);
 extern void GpuHandleUsed(int index);
 extern int GpuTakePending(int *index, int room, uint32 busy);
 extern void GpuTrimCache(void);
-extern bool GpuEvict(int device, bool column, Oid role, bool own);
+extern bool GpuEvict(int device, bool column, Oid role, bool role_only);
 extern void GpuHandleFreed(int index);
 extern bool GpuLoseHandle(const GpuRef *ref);
 extern void GpuResetHandles(void);
 
 /*
- * For the worker: show the state of a chunk.  Readers see the old state or the new one, never a
+ * For the worker: publish the state of a chunk.  Readers see the old state or the new one, never a
  * mix.
  */
-extern void GpuShowChunk(int index, const GpuChunkShown *shown);
+extern void GpuShowChunk(int index, const GpuChunkState *chunk_state);
 
 /*
- * Read the shown states of chunks.  "first" is 0 if the chunk is gone, or if the worker must
+ * Read the published states of chunks.  "first" is 0 if the chunk is gone, or if the worker must
  * be asked.
  */
-extern void GpuReadShown(const GpuRef *ref, uint32 count, GpuChunkShown *shown);
+extern void GpuReadChunkStates(const GpuRef *ref, uint32 count, GpuChunkState *chunk_state);
 
 /* names.c */
 extern void GpuAddName(GpuHandle *handle);

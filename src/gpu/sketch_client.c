@@ -93,12 +93,12 @@ GpuWritePiece(qs_sketch *sk, const GpuSketchShape *shape, uint64 offset, uint64 
 
 /* ---- calls ---- */
 
-/* Sketches that are being made. */
+/* Sketches that are being created. */
 typedef struct Creating
 {
 	const qs_params *params;
 	int device;
-	bool *made;
+	bool *created;
 } Creating;
 
 static void
@@ -113,13 +113,13 @@ ask_create(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 static void
 take_created(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {
-	((const Creating *) transfer->context)->made[at] = GpuIsAnswer(slot);
+	((const Creating *) transfer->context)->created[at] = GpuIsAnswer(slot);
 }
 
 void
-GpuSketchCreateAll(const qs_params *params, int device, uint32 count, GpuRef *ref, bool *made)
+GpuSketchCreateAll(const qs_params *params, int device, uint32 count, GpuRef *ref, bool *created)
 {
-	Creating creating = { .params = params, .device = device, .made = made };
+	Creating creating = { .params = params, .device = device, .created = created };
 	GpuTransfer transfer = { .ref = ref,
 							 .each = true,
 							 .op = SKETCH_CREATE,
@@ -131,13 +131,13 @@ GpuSketchCreateAll(const qs_params *params, int device, uint32 count, GpuRef *re
 							 .context = &creating };
 	uint32 i;
 
-	memset(made, 0, count * sizeof(bool));
+	memset(created, 0, count * sizeof(bool));
 	for (i = 0; i < count; i++)
 		if (!GpuNewHandle(GPU_FAMILY_SKETCH, &ref[i]))
 			ref[i].serial = 0;
 	(void) GpuAskAll(&transfer);
 	for (i = 0; i < count; i++)
-		if (!made[i])
+		if (!created[i])
 			GpuDropHandle(&ref[i]);
 }
 
@@ -249,7 +249,7 @@ ask_piece(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 
 	if (at == returning->pieces)
 	{
-		slot->handle = returning->next->owned.ref;
+		slot->handle = returning->next->handle.ref;
 		slot->op = SKETCH_FETCH;
 		slot->count = 0;
 		return;
@@ -321,7 +321,7 @@ download(const GpuRef *ref, Returning *returning)
 	transfer.all = returning->pieces + (returning->next ? 1 : 0);
 	(void) GpuAskAll(&transfer);
 	if (returning->gone)
-		GpuRaiseLost();
+		GpuRaiseFailure();
 	return returning->status;
 }
 
@@ -359,7 +359,7 @@ qb_status
 GpuSketchFetch(const qs_sketch *sk, qs_sketch *here)
 {
 	GpuRemote *remote = sk->remote;
-	const GpuRef *ref = &remote->owned.ref;
+	const GpuRef *ref = &remote->handle.ref;
 	GpuSketchShape shape = remote->shape;
 	qb_status status = is_described(remote, sk) ? QB_OK : ask_partition(ref, 0, &shape);
 	Returning returning = { .to = here, .shape = shape };

@@ -80,13 +80,13 @@ unchain(GpuRemote *remote)
 }
 
 static void
-end_remote(GpuOwned *owned)
+end_remote(GpuScopedHandle *handle)
 {
-	GpuRemote *remote = (GpuRemote *) owned;
+	GpuRemote *remote = (GpuRemote *) handle;
 
 	unchain(remote);
 	if (remote->in_transfer)
-		owned->ref.serial = 0;
+		handle->ref.serial = 0;
 }
 
 /* Mark a sketch remote: its tables are on a device. */
@@ -95,8 +95,8 @@ GpuSketchBecomeRemote(qs_sketch *sk, const GpuRef *ref)
 {
 	GpuRemote *remote = MemoryContextAllocZero(sk->memory->context, sizeof(GpuRemote));
 
-	remote->owned.end = end_remote;
-	GpuOwn(&remote->owned, ref, sk->memory->context);
+	remote->handle.end = end_remote;
+	GpuScopeHandle(&remote->handle, ref, sk->memory->context);
 	qs_free(sk);
 	sk->encoding = QS_DENSE;
 	sk->remote = remote;
@@ -152,7 +152,7 @@ materialize(qs_sketch *sk)
 	if (status != QB_OK)
 		return status;
 	check_fetched_total(sk, here.total);
-	GpuDropOwned(&remote_of(sk)->owned);
+	GpuDropScopedHandle(&remote_of(sk)->handle);
 	*sk = here;
 	return QB_OK;
 }
@@ -199,11 +199,11 @@ send_entries(const GpuRef *ref, const qs_sketch *sk)
 	GpuPostKeys(ref, SKETCH_INSERT, key, count, n);
 }
 
-/* Move an explicit sketch into a new one on a device, if that could be "made". */
+/* Move an explicit sketch into a new one on a device, if it was created. */
 static bool
-become_dense(qs_sketch *sk, const GpuRef *ref, bool made)
+become_dense(qs_sketch *sk, const GpuRef *ref, bool created)
 {
-	if (!made)
+	if (!created)
 	{
 		GpuCount(COUNT_FALLBACKS, 1);
 		return false;
@@ -218,10 +218,10 @@ static bool
 move_explicit(qs_sketch *sk, int device)
 {
 	GpuRef ref;
-	bool made;
+	bool created;
 
-	GpuSketchCreateAll(&sk->params, device, 1, &ref, &made);
-	return become_dense(sk, &ref, made);
+	GpuSketchCreateAll(&sk->params, device, 1, &ref, &created);
+	return become_dense(sk, &ref, created);
 }
 
 /*
@@ -232,19 +232,19 @@ static void
 move_all(qs_sketch **sk, uint32 count, int device, bool *moves)
 {
 	GpuRef *ref = palloc(count * sizeof(GpuRef));
-	bool *made = palloc(count * sizeof(bool));
-	uint32 *place = palloc(count * sizeof(uint32));
+	bool *created = palloc(count * sizeof(bool));
+	uint32 *index = palloc(count * sizeof(uint32));
 	uint32 wanted = 0;
 	uint32 i;
 
 	for (i = 0; i < count; i++)
 		if (moves[i])
-			place[wanted++] = i;
-	GpuSketchCreateAll(&sk[0]->params, device, wanted, ref, made);
+			index[wanted++] = i;
+	GpuSketchCreateAll(&sk[0]->params, device, wanted, ref, created);
 	for (i = 0; i < wanted; i++)
-		moves[place[i]] = become_dense(sk[place[i]], &ref[i], made[i]);
-	pfree(place);
-	pfree(made);
+		moves[index[i]] = become_dense(sk[index[i]], &ref[i], created[i]);
+	pfree(index);
+	pfree(created);
 	pfree(ref);
 }
 
@@ -270,7 +270,7 @@ insert_rest(qs_sketch *sk, int device, const uint64_t *fingerprint, const int64_
 {
 	if (move_explicit(sk, device))
 	{
-		GpuPostKeys(&remote_of(sk)->owned.ref, SKETCH_INSERT, fingerprint, weight, count);
+		GpuPostKeys(&remote_of(sk)->handle.ref, SKETCH_INSERT, fingerprint, weight, count);
 		return QB_OK;
 	}
 	sk->total -= qs_weight_sum(weight, count);
@@ -302,7 +302,7 @@ check_total(const qs_sketch *sk, int64_t sum)
 static bool
 cannot_grow(const qs_sketch *sk)
 {
-	return gpu_shared->handle[remote_of(sk)->owned.ref.index].full;
+	return gpu_shared->handle[remote_of(sk)->handle.ref.index].full;
 }
 
 /*
@@ -338,7 +338,7 @@ insert(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t
 	sk->total += sum;
 	if (!sk->remote)
 		return insert_explicit(sk, fingerprint, weight, count);
-	GpuPostKeys(&remote_of(sk)->owned.ref, SKETCH_INSERT, fingerprint, weight, count);
+	GpuPostKeys(&remote_of(sk)->handle.ref, SKETCH_INSERT, fingerprint, weight, count);
 	return QB_OK;
 }
 
@@ -391,7 +391,7 @@ merge_there(qs_sketch *into, const qs_sketch *from, const GpuRef *there)
 	qb_status status;
 
 	remote->merging = true;
-	status = GpuSketchMergeInto(&remote->owned.ref, there, &merged);
+	status = GpuSketchMergeInto(&remote->handle.ref, there, &merged);
 	remote->merging = status != QB_OK && status != QB_NO_MEMORY;
 	if (status == QB_OK || merged.begun)
 		merge_state(into, from);
@@ -437,12 +437,12 @@ merge_into_remote(qs_sketch *into, const qs_sketch *from, qb_status *status)
 	if (from == into)
 		return false;
 	if (from->remote)
-		*status = merge_there(into, from, &remote_of(from)->owned.ref);
+		*status = merge_there(into, from, &remote_of(from)->handle.ref);
 	else if (from->encoding != QS_EXPLICIT)
 		return merge_uploaded(into, from, status);
 	else
 	{
-		send_entries(&remote_of(into)->owned.ref, from);
+		send_entries(&remote_of(into)->handle.ref, from);
 		merge_state(into, from);
 	}
 	return true;
@@ -644,7 +644,7 @@ GpuSketchAddColumn(qs_sketch *sk, const GpuColumnChunk *chunk, int chunks, int64
 		done = add_explicit(sk, chunk, chunks, count, &status);
 	if (status != QB_OK || done == chunks || (!sk->remote && !move_dense(sk)))
 		return status;
-	(void) GpuColumnSend(&remote_of(sk)->owned.ref, SKETCH_COLUMN, chunk + done, chunks - done,
+	(void) GpuColumnSend(&remote_of(sk)->handle.ref, SKETCH_COLUMN, chunk + done, chunks - done,
 						 &added);
 	sk->total += added;
 	*count += added;
@@ -671,7 +671,7 @@ GpuSketchAddGroups(qs_sketch **sk, const qb_groups *groups, const GpuColumnChunk
 
 	all->groups = *groups;
 	for (i = 0; i < groups->count; i++)
-		all->value[i] = remote_of(sk[i])->owned.ref;
+		all->value[i] = remote_of(sk[i])->handle.ref;
 	complete = GpuColumnSendGroups(SKETCH_GROUPS, all, chunk, chunks);
 	for (i = 0; i < groups->count; i++)
 	{

@@ -191,7 +191,7 @@ extern const GpuStored gpu_stored_sketches;
 /* In the sketch's memory context.  The device's sketch is dropped at the end of that context. */
 typedef struct GpuRemote
 {
-	GpuOwned owned;
+	GpuScopedHandle handle;
 	bool in_transfer;         /* the sketch belongs to the process that redeems its token */
 	TokenNumber token;        /* if in transfer */
 	bool merging;             /* a merge into it has begun; still true after an error */
@@ -229,10 +229,10 @@ extern void GpuWritePiece(qs_sketch *sk, const GpuSketchShape *shape, uint64 off
 
 /*
  * Make "count" empty sketches on this device, or on any (-1), several requests at a time.
- * "made" tells which exist.
+ * "created" tells which exist.
  */
 extern void
-GpuSketchCreateAll(const qs_params *params, int device, uint32 count, GpuRef *ref, bool *made);
+GpuSketchCreateAll(const qs_params *params, int device, uint32 count, GpuRef *ref, bool *created);
 
 /*
  * Copy a dense sketch to this device, or to any (-1); of an sf sketch only the slim table.

@@ -62,7 +62,7 @@ begin_frequent(const Recount *r, const GpuRef *ref)
 static const GpuRef *
 remote_ref(const qs_sketch *sk)
 {
-	return &((const GpuRemote *) sk->remote)->owned.ref;
+	return &((const GpuRemote *) sk->remote)->handle.ref;
 }
 
 /* Prepare the sketches on a device with chunks, or copies of them; false: there is no memory. */

@@ -43,7 +43,7 @@ GpuWriteToken(const qs_sketch *sk, struct varlena *out)
 
 		memcpy(&shape, &partial, sizeof(partial));
 		remote->token = TokenDraw();
-		GpuTransferHandle(&remote->owned.ref, &remote->token, &shape);
+		GpuTransferHandle(&remote->handle.ref, &remote->token, &shape);
 		remote->in_transfer = true;
 	}
 	TokenWrite(magic, remote->token, out);

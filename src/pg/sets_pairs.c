@@ -232,8 +232,9 @@ PairsOpen(FunctionCallInfo fcinfo, const PairsLayout *layout, bool parallel)
 	scan->ranked = layout->ranked;
 	scan->best.order = request.filter.order;
 	PairScanShow(scan);
-	if (layout->columns != 0 || !(PairScanOpen(scan, &request, PAIRS_KEPT, PG_GETARG_DATUM(0)) ||
-								  PairScanOpen(scan, &request, PAIRS_MADE, PG_GETARG_DATUM(0))))
+	if (layout->columns != 0 ||
+		!(PairScanOpen(scan, &request, PAIRS_KEPT, PG_GETARG_DATUM(0)) ||
+		  PairScanOpen(scan, &request, PAIRS_ON_DEVICE, PG_GETARG_DATUM(0))))
 		open_read(fcinfo, layout, scan, &request);
 	if (layout->columns == 0 && request.filter.top > 0 && !layout->ranked)
 		finish_top(scan);

@@ -162,7 +162,7 @@ name_stored(PairScan *scan, Datum datum, GpuKept *kept)
 
 /*
  * Learn what a GPU is to search, and the number of elements; false: the collection in "rows" is not
- * at the source's place.
+ * at the source's origin.
  */
 static bool
 find_source(PairScan *scan, GpuPairsSource *source, Datum rows, uint64 *elements)
@@ -170,14 +170,14 @@ find_source(PairScan *scan, GpuPairsSource *source, Datum rows, uint64 *elements
 	const qset_request *request = source->request;
 	bool found = true;
 
-	if (source->place == PAIRS_KEPT)
+	if (source->origin == PAIRS_KEPT)
 		found = name_stored(scan, rows, &source->known);
-	else if (source->place == PAIRS_MADE)
+	else if (source->origin == PAIRS_ON_DEVICE)
 		found = (source->memberships = SetsOnGpu(rows, &source->known)) != NULL;
-	if (scan->named && source->place != PAIRS_MADE)
+	if (scan->named && source->origin != PAIRS_ON_DEVICE)
 		source->name = &scan->name;
 	*elements = source->known.elements;
-	if (source->place == PAIRS_READ)
+	if (source->origin == PAIRS_READ)
 		*elements = request->rows->elements + (request->columns ? request->columns->elements : 0);
 	return found;
 }
@@ -191,13 +191,13 @@ open_on_gpu(PairScan *scan, GpuPairsSource *source, Datum rows)
 	if (source->request->filter.order != QSET_BY_JACCARD ||
 		!find_source(scan, source, rows, &elements) || !GpuWantsPairs(elements, scan->why))
 		return false;
-	if (source->place == PAIRS_READ)
+	if (source->origin == PAIRS_READ)
 		check_keys(source->request);
 	scan->gpu = GpuPairsOpen(source, scan->why);
 	if (scan->gpu == NULL)
 	{
 		show_no_search(scan);
-		if (source->place == PAIRS_READ)
+		if (source->origin == PAIRS_READ)
 			ereport(DEBUG1, (errmsg_internal("the CPU looks for pairs of sets, not the GPU: %s",
 											 scan->why)));
 		return false;
@@ -244,10 +244,10 @@ open_on_cpu(PairScan *scan, const qset_request *request)
  * that place, or the GPU cannot search it there, so it has to be read.
  */
 bool
-PairScanOpen(PairScan *scan, const qset_request *request, GpuPairsPlace place, Datum rows)
+PairScanOpen(PairScan *scan, const qset_request *request, GpuPairsOrigin place, Datum rows)
 {
 	GpuPairsSource source = {
-		.place = place, .request = request, .begun = show_gpu_search, .context = scan
+		.origin = place, .request = request, .begun = show_gpu_search, .context = scan
 	};
 	bool on_gpu = open_on_gpu(scan, &source, rows);
 

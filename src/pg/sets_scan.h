@@ -55,7 +55,7 @@ extern void PairsGrow(const qb_memory *memory, qset_pair **pair, uint64 count, u
 extern PairScan *PairScanCreate(qset_request *request);
 extern void PairScanShow(PairScan *scan);
 extern bool
-PairScanOpen(PairScan *scan, const qset_request *request, GpuPairsPlace place, Datum rows);
+PairScanOpen(PairScan *scan, const qset_request *request, GpuPairsOrigin place, Datum rows);
 extern void PairScanCollect(PairScan *scan);
 extern bool PairScanFill(PairScan *scan);
 extern void PairScanClose(PairScan *scan);

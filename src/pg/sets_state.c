@@ -421,7 +421,7 @@ release(KeyedState *state)
 	SetsState *sets = (SetsState *) state;
 
 	if (sets->remote)
-		GpuDropOwned(&sets->remote->owned);
+		GpuDropScopedHandle(&sets->remote->handle);
 	sets->remote = NULL;
 	if (sets->building)
 		qset_builder_free(&sets->builder);
@@ -550,7 +550,7 @@ fetch(SetsState *sets)
 		fetch_collection(sets, &sizes);
 	else
 		fetch_rows(sets);
-	GpuDropOwned(&sets->remote->owned);
+	GpuDropScopedHandle(&sets->remote->handle);
 	sets->remote = NULL;
 }
 
@@ -583,5 +583,5 @@ SetsOnGpu(Datum datum, GpuKept *kept)
 		!GpuMembershipsSort(sets->remote, &sizes))
 		return NULL;
 	describe(sets, &sizes, kept);
-	return &sets->remote->owned.ref;
+	return &sets->remote->handle.ref;
 }

@@ -445,7 +445,7 @@ static bool
 texts_are_valid(const qs_top *top, const qs_sketch *sketch)
 {
 	int encoding = sketch->keys.text == QB_TEXT_BYTES ? PG_SQL_ASCII : PG_UTF8;
-	qs_top_place cursor = { 0 };
+	qs_top_position cursor = { 0 };
 	qs_top_key key;
 
 	while (qs_top_next(top, &cursor, &key))

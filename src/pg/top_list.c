@@ -66,7 +66,7 @@ static Row *
 sorted_rows(const qs_top *top)
 {
 	Row *row = palloc_extended(Max(1, top->count) * sizeof(Row), MCXT_ALLOC_HUGE);
-	qs_top_place cursor = { 0 };
+	qs_top_position cursor = { 0 };
 	uint64 i;
 
 	for (i = 0; qs_top_next(top, &cursor, &row[i].key); i++)
@@ -296,7 +296,7 @@ static Growth *
 grown(const qs_top *later, const TopReader *earlier, uint64 *count)
 {
 	Growth *row = palloc_extended(Max(1, later->count) * sizeof(Growth), MCXT_ALLOC_HUGE);
-	qs_top_place cursor = { 0 };
+	qs_top_position cursor = { 0 };
 	qs_top_key key;
 
 	*count = 0;

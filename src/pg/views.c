@@ -342,8 +342,8 @@ put_now(Datum *values, bool *nulls)
 	values[NOW_VALUES] = Int32GetDatum(held);
 	values[NOW_CACHED] = Int32GetDatum(cached);
 	values[NOW_CACHED_BYTES] =
-		Int64GetDatum((int64) (pg_atomic_read_u64(&gpu_shared->copies[false].bytes) +
-							   pg_atomic_read_u64(&gpu_shared->copies[true].bytes)));
+		Int64GetDatum((int64) (pg_atomic_read_u64(&gpu_shared->cache_usage[false].bytes) +
+							   pg_atomic_read_u64(&gpu_shared->cache_usage[true].bytes)));
 	values[NOW_SLOTS] = Int32GetDatum(gpu_shared->slot_count);
 	values[NOW_SLOTS_FREE] = Int32GetDatum(gpu_shared->free_count);
 	nulls[NOW_PID] = gpu_shared->worker_pid == 0;

@@ -40,7 +40,7 @@ qset_side_elements(const qset_preparation *p, const qset_side *s, uint64_t i, ui
 /* ---- layout ---- */
 
 static uint64_t
-place(qset_block *b, uint64_t count, uint64_t size)
+reserve(qset_block *b, uint64_t count, uint64_t size)
 {
 	uint64_t at = b->bytes;
 
@@ -53,15 +53,15 @@ layout_side(const qset_side *s, const qset_plan *plan, bool pairwise, qset_block
 			qset_block_side *side)
 {
 	side->sets = s->sets;
-	side->set = place(b, s->sets, sizeof(uint32_t));
-	side->size = place(b, s->sets, sizeof(uint32_t));
+	side->set = reserve(b, s->sets, sizeof(uint32_t));
+	side->size = reserve(b, s->sets, sizeof(uint32_t));
 	if (pairwise && !plan->resident)
 	{
-		side->offset = place(b, s->sets + 1, sizeof(uint64_t));
-		side->rank = place(b, s->elements, sizeof(uint32_t));
+		side->offset = reserve(b, s->sets + 1, sizeof(uint64_t));
+		side->rank = reserve(b, s->elements, sizeof(uint32_t));
 	}
 	if (plan->resident)
-		side->bits_of = place(b, s->sets * b->bitmap_words, sizeof(uint64_t));
+		side->bits_of = reserve(b, s->sets * b->bitmap_words, sizeof(uint64_t));
 }
 
 static void
@@ -80,19 +80,19 @@ layout_index(const qset_preparation *p, const qset_plan *plan, qset_block *b)
 	}
 	if (plan->prefix)
 	{
-		b->column_signed = place(b, p->column.sets, sizeof(qset_signed));
-		b->signature = place(b, p->column.signature_words, sizeof(uint64_t));
-		b->share = qset_signature_share(&p->request.filter);
+		b->column_signed = reserve(b, p->column.sets, sizeof(qset_signed));
+		b->signature = reserve(b, p->column.signature_words, sizeof(uint64_t));
+		b->fraction = qset_signature_fraction(&p->request.filter);
 	}
-	b->row_start = place(b, p->row.sets + 1, sizeof(uint64_t));
-	b->entry = place(b, rows - heavy, sizeof(uint64_t));
-	b->list = place(b, columns, b->wide_list ? 4 : 2);
+	b->row_start = reserve(b, p->row.sets + 1, sizeof(uint64_t));
+	b->entry = reserve(b, rows - heavy, sizeof(uint64_t));
+	b->list = reserve(b, columns, b->wide_list ? 4 : 2);
 	if (!hybrid)
 		return;
 	b->bit_words = (p->column.sets + QSET_BLOCK - 1) / QSET_BLOCK * QSET_BLOCK_WORDS;
-	b->heavy_start = place(b, p->row.sets + 1, sizeof(uint64_t));
-	b->heavy = place(b, heavy, sizeof(uint32_t));
-	b->bits = place(b, plan->heavy * b->bit_words, sizeof(uint64_t));
+	b->heavy_start = reserve(b, p->row.sets + 1, sizeof(uint64_t));
+	b->heavy = reserve(b, heavy, sizeof(uint32_t));
+	b->bits = reserve(b, plan->heavy * b->bit_words, sizeof(uint64_t));
 }
 
 void
@@ -161,7 +161,7 @@ fill_side(const qset_preparation *p, const qset_side *s, const qset_block *b,
 
 /* Decide where each element's list begins, or which column of bits an element has. */
 static void
-place_elements(const qset_preparation *p, element *e)
+assign_lists(const qset_preparation *p, element *e)
 {
 	const uint32_t *degree = p->degree;
 	bool hybrid = p->plan.method == QSET_HYBRID;
@@ -284,7 +284,7 @@ make_index(const qset_preparation *p, const qset_block *b, uint8_t *block)
 	f.element = qset_alloc(memory, p->column.collection->universe, sizeof(element));
 	if (!f.element)
 		return QB_NO_MEMORY;
-	place_elements(p, f.element);
+	assign_lists(p, f.element);
 	f.row_start = (uint64_t *) (block + b->row_start);
 	f.entry = (uint64_t *) (block + b->entry);
 	f.list = block + b->list;

@@ -70,7 +70,7 @@ typedef struct qset_block
 	uint64_t heavy_start;
 	uint64_t heavy;
 	uint64_t bits;
-	uint64_t share;        /* t of the filter, in the form that the sieve of signatures uses */
+	uint64_t fraction;     /* t of the filter, in the form that the sieve of signatures uses */
 	uint64_t bit_words;    /* words of one heavy element's column, a multiple of QSET_BLOCK_WORDS */
 	uint64_t bitmap_words; /* words of one bitmap over the universe */
 	uint64_t most_heavy;   /* the most heavy elements of a row */

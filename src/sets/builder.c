@@ -11,7 +11,7 @@
  * divided into PARTS ranges, so that the positions of one range stay there.
  */
 #define FEW_SETS 4096
-#define PARTS    256
+#define RANGES   256
 
 void
 qset_builder_init(qset_builder *b, bool wide, const qb_keys *keys, const qb_memory *memory)
@@ -289,12 +289,12 @@ typedef struct ranks
 {
 	uint32_t *set;
 	uint32_t *element;
-	uint64_t *place;
+	uint64_t *next;
 } ranks;
 
 /* Set where each set's elements begin, in the order of the ids.  Duplicates count. */
 static void
-place_sets(const qset_builder *b, const uint32_t *set_rank, uint64_t *offset)
+set_offsets(const qset_builder *b, const uint32_t *set_rank, uint64_t *offset)
 {
 	uint64_t i;
 
@@ -315,7 +315,7 @@ ranked(const ranks *r, uint64_t row)
 }
 
 /*
- * Put each row's element into its set, in any order.  Afterwards place[set] is the end of the set.
+ * Put each row's element into its set, in any order.  Afterwards next[set] is the end of the set.
  */
 static void
 scatter(const qset_builder *b, const ranks *r, uint32_t *rank)
@@ -327,7 +327,7 @@ scatter(const qset_builder *b, const ranks *r, uint32_t *rank)
 		uint64_t row = ranked(r, b->row[i]);
 
 		qset_pause_at(b->memory, i);
-		rank[r->place[row >> 32]++] = (uint32_t) row;
+		rank[r->next[row >> 32]++] = (uint32_t) row;
 	}
 }
 
@@ -337,30 +337,30 @@ scatter(const qset_builder *b, const ranks *r, uint32_t *rank)
  * close together.
  */
 static qb_status
-scatter_in_parts(const qset_builder *b, const ranks *r, const uint64_t *offset, uint32_t *rank)
+scatter_by_range(const qset_builder *b, const ranks *r, const uint64_t *offset, uint32_t *rank)
 {
 	uint64_t *row = qset_alloc(b->memory, b->rows, sizeof(*row));
-	uint64_t part[PARTS];
+	uint64_t range[RANGES];
 	uint64_t i;
 	int shift = 0;
 
 	if (!row)
 		return QB_NO_MEMORY;
-	while ((b->sets.used - 1) >> shift >= PARTS)
+	while ((b->sets.used - 1) >> shift >= RANGES)
 		shift++;
 	for (i = 0; i <= (b->sets.used - 1) >> shift; i++)
-		part[i] = offset[i << shift];
+		range[i] = offset[i << shift];
 	for (i = 0; i < b->rows; i++)
 	{
 		uint64_t x = ranked(r, b->row[i]);
 
 		qset_pause_at(b->memory, i);
-		row[part[x >> 32 >> shift]++] = x;
+		row[range[x >> 32 >> shift]++] = x;
 	}
 	for (i = 0; i < b->rows; i++)
 	{
 		qset_pause_at(b->memory, i);
-		rank[r->place[row[i] >> 32]++] = (uint32_t) row[i];
+		rank[r->next[row[i] >> 32]++] = (uint32_t) row[i];
 	}
 	qset_release(b->memory, row);
 	return QB_OK;
@@ -376,21 +376,21 @@ fill(const qset_builder *b, qset_collection *out, const ranks *r)
 		status = qset_dictionary_rank(&b->elements, r->element, out->low, out->high, b->memory);
 	if (status != QB_OK)
 		return status;
-	place_sets(b, r->set, out->offset);
-	memcpy(r->place, out->offset, out->sets * sizeof(*r->place));
+	set_offsets(b, r->set, out->offset);
+	memcpy(r->next, out->offset, out->sets * sizeof(*r->next));
 	if (out->sets > FEW_SETS)
-		return scatter_in_parts(b, r, out->offset, out->rank);
+		return scatter_by_range(b, r, out->offset, out->rank);
 	scatter(b, r, out->rank);
 	return QB_OK;
 }
 
 /* Puts rows into their sets in any order. */
 qb_status
-qset_builder_place(const qset_builder *b, qset_collection *out)
+qset_builder_group(const qset_builder *b, qset_collection *out)
 {
 	ranks r = { qset_alloc(b->memory, b->sets.used, sizeof(*r.set)),
 				qset_alloc(b->memory, b->elements.used, sizeof(*r.element)),
-				qset_alloc(b->memory, b->sets.used, sizeof(*r.place)) };
+				qset_alloc(b->memory, b->sets.used, sizeof(*r.next)) };
 	qb_status status = QB_NO_MEMORY;
 
 	*out = (qset_collection){ .keys = b->keys, .wide = b->elements.wide };
@@ -398,7 +398,7 @@ qset_builder_place(const qset_builder *b, qset_collection *out)
 	out->universe = b->elements.used;
 	out->elements = b->rows; /* an upper bound until duplicates are gone */
 	out->memory = b->memory;
-	if (r.set && r.element && r.place)
+	if (r.set && r.element && r.next)
 		status = qset_collection_alloc(out, b->memory);
 	if (status == QB_OK)
 	{
@@ -408,7 +408,7 @@ qset_builder_place(const qset_builder *b, qset_collection *out)
 	}
 	qset_release(b->memory, r.set);
 	qset_release(b->memory, r.element);
-	qset_release(b->memory, r.place);
+	qset_release(b->memory, r.next);
 	return status;
 }
 
@@ -416,7 +416,7 @@ qset_builder_place(const qset_builder *b, qset_collection *out)
 qb_status
 qset_builder_finish(qset_builder *b, qset_collection *out)
 {
-	qb_status status = qset_builder_place(b, out);
+	qb_status status = qset_builder_group(b, out);
 
 	if (status != QB_OK)
 		return status;

@@ -68,7 +68,7 @@ extern qb_status qset_builder_add_image(qset_builder *b, const void *image);
  * Make a collection of all rows for runs.c.  Its sets are not sorted, and duplicates stay.  The
  * builder does not change.
  */
-extern qb_status qset_builder_place(const qset_builder *b, qset_collection *out);
+extern qb_status qset_builder_group(const qset_builder *b, qset_collection *out);
 
 /*
  * Make the collection of all rows.  The builder loses its duplicates, but does not change
@@ -79,7 +79,7 @@ extern qb_status qset_builder_finish(qset_builder *b, qset_collection *out);
 /*
  * ---- runs.c: one collection made of the runs of several processes, shard by shard ----
  *
- * A run has the rows of one builder, placed by set (qset_builder_place), in
+ * A run has the rows of one builder, grouped by set (qset_builder_group), in
  * one block of memory that all processes see.  The processes cut the elements
  * and the ids of all runs into shards of about the same size, and each
  * process takes one shard after another:
@@ -97,7 +97,7 @@ extern qb_status qset_builder_finish(qset_builder *b, qset_collection *out);
  */
 
 /* The most shards that elements and ids are cut into. */
-#define QSET_MOST_SHARES 128
+#define QSET_MOST_SHARDS 128
 
 typedef struct qset_run
 {
@@ -106,17 +106,17 @@ typedef struct qset_run
 } qset_run;
 
 /* The bytes of a block, which is aligned to 8; writing a block; finding a block's arrays. */
-extern uint64_t qset_run_bytes(const qset_collection *placed);
-extern void qset_run_write(const qset_collection *placed, void *block);
+extern uint64_t qset_run_bytes(const qset_collection *grouped);
+extern void qset_run_write(const qset_collection *grouped, void *block);
 extern void qset_run_open(qset_run *run, void *block);
 
 /* The least key of each shard except the first.  Earlier shards have smaller keys. */
 typedef struct qset_cuts
 {
 	uint32_t shards;
-	int64_t id[QSET_MOST_SHARES - 1];
-	uint64_t low[QSET_MOST_SHARES - 1];
-	uint64_t high[QSET_MOST_SHARES - 1];
+	int64_t id[QSET_MOST_SHARDS - 1];
+	uint64_t low[QSET_MOST_SHARDS - 1];
+	uint64_t high[QSET_MOST_SHARDS - 1];
 } qset_cuts;
 
 /* All runs, as each process sees them; all runs have the same width. */

@@ -215,11 +215,11 @@ look_up_direct(qset_dictionary *l, const uint64_t *low, uint32_t n, uint32_t *co
 		__builtin_prefetch(&direct[low[i] - base]);
 	for (i = 0; i < n; i++)
 	{
-		uint32_t *place = &direct[low[i] - base];
+		uint32_t *slot = &direct[low[i] - base];
 
-		if (*place == 0)
-			*place = new_code(l, low[i], 0) + 1;
-		code[i] = *place - 1;
+		if (*slot == 0)
+			*slot = new_code(l, low[i], 0) + 1;
+		code[i] = *slot - 1;
 	}
 }
 
@@ -319,26 +319,26 @@ sort_items(item **items, uint64_t n, item **scratch, const qb_memory *memory)
 
 	for (shift = 0; shift < 64; shift += 8)
 	{
-		uint64_t place[256] = { 0 };
+		uint64_t start[256] = { 0 };
 		item *from = *items;
 		uint64_t sum = 0;
 		uint64_t i;
 
 		for (i = 0; i < n; i++)
-			place[from[i].key >> shift & 255]++;
-		if (n == 0 || place[from[0].key >> shift & 255] == n)
+			start[from[i].key >> shift & 255]++;
+		if (n == 0 || start[from[0].key >> shift & 255] == n)
 			continue;
 		for (i = 0; i < 256; i++)
 		{
-			uint64_t count = place[i];
+			uint64_t count = start[i];
 
-			place[i] = sum;
+			start[i] = sum;
 			sum += count;
 		}
 		for (i = 0; i < n; i++)
 		{
 			qset_pause_at(memory, i);
-			(*scratch)[place[from[i].key >> shift & 255]++] = from[i];
+			(*scratch)[start[from[i].key >> shift & 255]++] = from[i];
 		}
 		*items = *scratch;
 		*scratch = from;

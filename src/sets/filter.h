@@ -199,7 +199,7 @@ typedef struct qset_sieve
 	uint32_t from;             /* earlier columns are not wanted */
 	uint64_t row_size;
 	uint64_t row_known; /* number of the row's elements that any column has */
-	uint64_t share;     /* t, times 2^32 */
+	uint64_t fraction;  /* t, times 2^32 */
 	uint64_t min_count;
 	int least_level; /* the least level of the columns that can pass */
 	int most_level;
@@ -226,7 +226,7 @@ qset_signature_largest(int level)
 
 /* t of a filter, times 2^32. */
 QB_INLINE uint64_t
-qset_signature_share(const qset_filter *f)
+qset_signature_fraction(const qset_filter *f)
 {
 	return (uint64_t) (((unsigned __int128) f->numerator << 32) /
 					   ((unsigned __int128) f->numerator + f->denominator));
@@ -281,7 +281,7 @@ qset_sieve_each(const qset_sieve *s, int level, const void *list, uint64_t n, bo
 		uint32_t column = wide ? list4[i] : list2[i];
 		const uint64_t *signature = s->signature + s->column[column].at;
 		uint64_t size = s->column[column].size;
-		uint64_t needed = ((s->row_size + size) * s->share + UINT32_MAX) >> 32;
+		uint64_t needed = ((s->row_size + size) * s->fraction + UINT32_MAX) >> 32;
 		uint64_t different = 0;
 
 		for (w = 0; w < UINT32_C(1) << level; w++)

@@ -163,18 +163,18 @@ order_by_rarity(qset_preparation *p)
 {
 	const qb_memory *memory = p->request.memory;
 	uint64_t universe = p->column.collection->universe;
-	uint64_t *place;
+	uint64_t *start;
 	uint64_t i;
 
-	place = qset_alloc(memory, p->column.sets + 2, sizeof(*place));
+	start = qset_alloc(memory, p->column.sets + 2, sizeof(*start));
 	p->rarity = qset_alloc(memory, universe, sizeof(*p->rarity));
 	p->prefix_degree = qset_alloc(memory, universe, sizeof(*p->prefix_degree));
-	for (i = 0; place && i <= p->column.sets; i++)
-		place[i + 1] = place[i] + p->bin[i].elements;
-	for (i = 0; place && p->rarity && i < universe; i++)
-		p->rarity[i] = (uint32_t) place[p->degree[i]]++;
-	qset_release(memory, place);
-	return place && p->rarity && p->prefix_degree ? QB_OK : QB_NO_MEMORY;
+	for (i = 0; start && i <= p->column.sets; i++)
+		start[i + 1] = start[i] + p->bin[i].elements;
+	for (i = 0; start && p->rarity && i < universe; i++)
+		p->rarity[i] = (uint32_t) start[p->degree[i]]++;
+	qset_release(memory, start);
+	return start && p->rarity && p->prefix_degree ? QB_OK : QB_NO_MEMORY;
 }
 
 /*

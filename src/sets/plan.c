@@ -23,7 +23,7 @@
 #define NS_COLUMN    2.0   /* 512 bits of an element's column, or of two sets' bitmaps */
 #define NS_SPREAD    25.0  /* 512 counters made of the columns that were added */
 #define NS_WORD      3.0   /* one word of a set's bitmap made */
-#define NS_LOOK      1.0   /* one pair's sizes looked at */
+#define NS_SIZES     1.0   /* the sizes of one pair checked */
 #define NS_PAIR      20.0  /* beginning one pair of bitmaps */
 #define NS_SORT      7.0   /* one element sorted by rarity */
 #define NS_WINDOW    40.0  /* one element of a prefix: put into a list, or its window found */
@@ -47,8 +47,8 @@
  * A collection takes 4 bytes an element and 16 a set.  A block takes at most 16 an element (ranks,
  * entries and lists of prefixes) and 32 a set.
  */
-#define ENOUGH_SHARE 5
-#define ENOUGH_HEAD  4096
+#define ENOUGH_FACTOR 5
+#define ENOUGH_HEAD   4096
 
 /* The most bytes of all bitmaps together, unless the request gives a limit or asks for them. */
 #define MOST_RESIDENT (UINT64_C(1) << 30)
@@ -120,7 +120,7 @@ column_size(const qset_preparation *p)
  * pair is weighted by the sizes of both sets, because it meets in their elements.
  */
 static double
-share_alike(const qset_preparation *p)
+fraction_alike(const qset_preparation *p)
 {
 	const qset_side *r = &p->row;
 	const qset_side *c = &p->column;
@@ -159,7 +159,7 @@ cost_techniques(qset_preparation *p, double pairs, double alike)
 	qset_plan *plan = &p->plan;
 	double words = (double) qset_bitmap_words(plan->universe);
 	double sets = (double) (qset_within_one(&p->request) ? 0 : plan->columns) + plan->rows;
-	double begun = pairs * NS_LOOK + alike * NS_PAIR;
+	double begun = pairs * NS_SIZES + alike * NS_PAIR;
 	double probed = begun + alike * (double) column_size(p) * NS_EVENT;
 	double made = sets * words * NS_WORD;
 	double resident = made + begun + alike * words / QSET_BLOCK_WORDS * NS_COLUMN;
@@ -183,14 +183,14 @@ cost_index(qset_preparation *p, double pairs)
 	qset_plan *plan = &p->plan;
 	double put = plan->universe < FAR_UNIVERSE ? NS_ELEMENT : NS_FAR;
 	double build = (double) (plan->row_elements + plan->column_elements) * put;
-	double looked = (double) plan->row_elements * NS_ELEMENT + pairs * NS_COUNTER;
+	double lookups = (double) plan->row_elements * NS_ELEMENT + pairs * NS_COUNTER;
 	double heavy = heavy_entries(p);
 	double added = heavy < plan->rows ? heavy : (double) plan->rows; /* rows that have any */
 	double blocks = (plan->tail ? 0.5 : 1) * (double) plan->columns / QSET_BLOCK + 1;
 
 	plan->build[QSET_INDEX] = plan->build[QSET_HYBRID] = build;
-	plan->cost[QSET_INDEX] = build + looked + (double) plan->events * NS_EVENT;
-	plan->cost[QSET_HYBRID] = build + looked + (double) plan->light_events * NS_EVENT +
+	plan->cost[QSET_INDEX] = build + lookups + (double) plan->events * NS_EVENT;
+	plan->cost[QSET_HYBRID] = build + lookups + (double) plan->light_events * NS_EVENT +
 							  blocks * (heavy * NS_COLUMN + added * NS_SPREAD) - heavy * NS_ELEMENT;
 }
 
@@ -313,7 +313,7 @@ qset_memory_enough(const qset_request *r)
 
 	if (r->columns)
 		bytes += qset_collection_memory(r->columns);
-	return ENOUGH_SHARE * bytes + ENOUGH_HEAD;
+	return ENOUGH_FACTOR * bytes + ENOUGH_HEAD;
 }
 
 qb_status
@@ -338,7 +338,7 @@ qset_prepare(qset_preparation *p, const qset_request *request)
 	if (status != QB_OK)
 		return status;
 	pairs = (p->plan.tail ? 0.5 : 1) * (double) p->plan.rows * (double) p->plan.columns;
-	alike = share_alike(p);
+	alike = fraction_alike(p);
 	choose_heavy(p);
 	cost_techniques(p, pairs, pairs * alike);
 	cost_index(p, pairs);

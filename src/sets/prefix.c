@@ -17,7 +17,7 @@
 /* The elements of rows up to this size are looked up in a bitmap. */
 #define MOST_PROBED 64
 
-/* The cost of sorting one candidate, in looks at the seen bits of 64 columns. */
+/* The cost of sorting one candidate, in accesses to the seen bits of 64 columns. */
 #define SORT_COST 16
 
 /* With this many columns of each size, it pays to search for the first column that is wanted. */
@@ -37,7 +37,7 @@ make_sieve(const qset_job *job, qset_set_view row, uint64_t most, qset_sieve *s)
 	s->from = job->from;
 	s->row_size = qset_size_of(job, &b->row, job->row);
 	s->row_known = row.count;
-	s->share = b->share;
+	s->fraction = b->fraction;
 	s->min_count = b->filter.min_count;
 	s->least_level = qset_signature_level(job->least);
 	s->most_level = qset_signature_level(most);
@@ -337,38 +337,38 @@ typedef struct windows
 	uint64_t steps;
 } windows;
 
-/* Count looks at elements, each of which may be a cache miss.  Pause after many looks. */
+/* Count accesses to elements, each of which may be a cache miss.  Pause after many accesses. */
 static void
-count_looks(windows *w, uint64_t looks)
+count_accesses(windows *w, uint64_t accesses)
 {
-	qb_pause_after(w->p->request.memory, &w->steps, 16 * looks);
+	qb_pause_after(w->p->request.memory, &w->steps, 16 * accesses);
 }
 
 /* Write the numbers of sets in the order of their sizes, and sets of equal size by number. */
 static qb_status
 order_by_size(windows *w, const qset_side *s, const uint32_t *size)
 {
-	uint64_t *place = qset_alloc(w->p->request.memory, s->largest + 2, sizeof(*place));
+	uint64_t *start = qset_alloc(w->p->request.memory, s->largest + 2, sizeof(*start));
 	uint64_t i;
 
-	if (!place)
+	if (!start)
 		return QB_NO_MEMORY;
 	for (i = 0; i < s->sets; i++)
-		place[size[i] + 1]++;
+		start[size[i] + 1]++;
 	for (i = 0; i < s->largest; i++)
-		place[i + 1] += place[i];
+		start[i + 1] += start[i];
 	for (i = 0; i < s->sets; i++)
 	{
-		count_looks(w, 1);
-		w->order[place[size[i]]++] = (uint32_t) i;
+		count_accesses(w, 1);
+		w->order[start[size[i]]++] = (uint32_t) i;
 	}
-	qset_release(w->p->request.memory, place);
+	qset_release(w->p->request.memory, start);
 	return QB_OK;
 }
 
 /* Place the lists one behind another. */
 static void
-place_lists(windows *w)
+set_list_starts(windows *w)
 {
 	uint64_t at = 0;
 	uint64_t i;
@@ -377,7 +377,7 @@ place_lists(windows *w)
 	{
 		w->list[i] = (list){ at, at, at };
 		at += w->p->prefix_degree[i];
-		count_looks(w, 1);
+		count_accesses(w, 1);
 	}
 }
 
@@ -402,7 +402,7 @@ fill_lists(windows *w, const uint32_t *size, uint8_t *listed)
 			else
 				((uint16_t *) listed)[at] = (uint16_t) column;
 		}
-		count_looks(w, e - s->prefix_offset[column] + 1);
+		count_accesses(w, e - s->prefix_offset[column] + 1);
 	}
 }
 
@@ -487,7 +487,7 @@ enter_rows(windows *w, uint8_t *block)
 		uint32_t row = w->order[i];
 
 		enter_row(w, row, size[row], entry + row_start[row]);
-		count_looks(w, 8 * (row_start[row + 1] - row_start[row]) + 1);
+		count_accesses(w, 8 * (row_start[row + 1] - row_start[row]) + 1);
 	}
 }
 
@@ -509,7 +509,7 @@ sign_columns(windows *w, const uint32_t *size, uint8_t *block)
 		column[i] = (qset_signed){ size[i], at };
 		qset_signature_make(signature + at, level, rank + offset[i], offset[i + 1] - offset[i]);
 		at += UINT32_C(1) << level;
-		count_looks(w, size[i] + 1);
+		count_accesses(w, size[i] + 1);
 	}
 }
 
@@ -521,7 +521,7 @@ fill(windows *w, uint8_t *block)
 
 	if (status != QB_OK)
 		return status;
-	place_lists(w);
+	set_list_starts(w);
 	fill_lists(w, column_size, block + w->b->list);
 	if (!w->b->same)
 		status = order_by_size(w, &w->p->row, (const uint32_t *) (block + w->b->row.size));

@@ -28,12 +28,12 @@ _Static_assert(sizeof(block_head) % 8 == 0, "arrays behind the head are not alig
 /* ---- blocks ---- */
 
 uint64_t
-qset_run_bytes(const qset_collection *placed)
+qset_run_bytes(const qset_collection *grouped)
 {
 	uint64_t bytes =
-		sizeof(block_head) + (placed->sets * 2 + 1) * sizeof(uint64_t) +
-		placed->universe * ((placed->wide ? 2 : 1) * sizeof(uint64_t) + sizeof(uint32_t)) +
-		placed->elements * sizeof(uint32_t);
+		sizeof(block_head) + (grouped->sets * 2 + 1) * sizeof(uint64_t) +
+		grouped->universe * ((grouped->wide ? 2 : 1) * sizeof(uint64_t) + sizeof(uint32_t)) +
+		grouped->elements * sizeof(uint32_t);
 
 	return (bytes + 7) / 8 * 8;
 }
@@ -57,19 +57,19 @@ qset_run_open(qset_run *run, void *block)
 }
 
 void
-qset_run_write(const qset_collection *placed, void *block)
+qset_run_write(const qset_collection *grouped, void *block)
 {
 	qset_run run;
 
-	*(block_head *) block = (block_head){ placed->sets, placed->elements, placed->universe,
-										  placed->keys, placed->wide };
+	*(block_head *) block = (block_head){ grouped->sets, grouped->elements, grouped->universe,
+										  grouped->keys, grouped->wide };
 	qset_run_open(&run, block);
-	qset_put(run.rows.id, placed->id, placed->sets, sizeof(int64_t));
-	qset_put(run.rows.offset, placed->offset, placed->sets + 1, sizeof(uint64_t));
-	qset_put(run.rows.low, placed->low, placed->universe, sizeof(uint64_t));
-	if (placed->wide)
-		qset_put(run.rows.high, placed->high, placed->universe, sizeof(uint64_t));
-	qset_put(run.rows.rank, placed->rank, placed->elements, sizeof(uint32_t));
+	qset_put(run.rows.id, grouped->id, grouped->sets, sizeof(int64_t));
+	qset_put(run.rows.offset, grouped->offset, grouped->sets + 1, sizeof(uint64_t));
+	qset_put(run.rows.low, grouped->low, grouped->universe, sizeof(uint64_t));
+	if (grouped->wide)
+		qset_put(run.rows.high, grouped->high, grouped->universe, sizeof(uint64_t));
+	qset_put(run.rows.rank, grouped->rank, grouped->elements, sizeof(uint32_t));
 }
 
 /* ---- cuts ---- */
@@ -329,9 +329,9 @@ qset_shard_number(const qset_runs *runs, uint32_t shard, uint64_t first)
 typedef struct placing
 {
 	qset_dictionary ids;
-	uint32_t *code;  /* code of each set of each run */
-	uint32_t *rank;  /* rank of each code */
-	uint64_t *place; /* where the next element of each set goes */
+	uint32_t *code; /* code of each set of each run */
+	uint32_t *rank; /* rank of each code */
+	uint64_t *next; /* where the next element of each set goes */
 } placing;
 
 /* Number the sets of a shard in the order of their ids. */
@@ -354,8 +354,8 @@ number_sets(const qset_runs *runs, uint32_t shard, qset_collection *out, placing
 	}
 	out->sets = p->ids.used;
 	p->rank = qset_alloc(runs->memory, out->sets, sizeof(*p->rank));
-	p->place = qset_alloc(runs->memory, out->sets, sizeof(*p->place));
-	if (status == QB_OK && (!p->rank || !p->place))
+	p->next = qset_alloc(runs->memory, out->sets, sizeof(*p->next));
+	if (status == QB_OK && (!p->rank || !p->next))
 		status = QB_NO_MEMORY;
 	return status == QB_OK
 			   ? qset_dictionary_rank(&p->ids, p->rank, (uint64_t *) out->id, NULL, runs->memory)
@@ -364,7 +364,7 @@ number_sets(const qset_runs *runs, uint32_t shard, qset_collection *out, placing
 
 /* Set where each set of a shard begins, with room for its duplicates. */
 static void
-place_sets(const qset_runs *runs, uint32_t shard, qset_collection *out, placing *p)
+set_offsets(const qset_runs *runs, uint32_t shard, qset_collection *out, placing *p)
 {
 	const uint32_t *code = p->code;
 	uint64_t set;
@@ -382,7 +382,7 @@ place_sets(const qset_runs *runs, uint32_t shard, qset_collection *out, placing 
 	for (set = 0; set < out->sets; set++)
 	{
 		out->offset[set + 1] += out->offset[set];
-		p->place[set] = out->offset[set];
+		p->next[set] = out->offset[set];
 	}
 	out->elements = out->offset[out->sets];
 }
@@ -405,12 +405,12 @@ fill_sets(const qset_runs *runs, uint32_t shard, qset_collection *out, placing *
 
 		for (set = first_set(runs, c, shard); set < end; set++)
 		{
-			uint64_t *place = &p->place[p->rank[*code++]];
+			uint64_t *next = &p->next[p->rank[*code++]];
 
 			for (at = c->offset[set]; at < c->offset[set + 1]; at++)
 			{
 				qset_pause_at(runs->memory, ++steps);
-				out->rank[(*place)++] = number[c->rank[at]];
+				out->rank[(*next)++] = number[c->rank[at]];
 			}
 		}
 	}
@@ -425,14 +425,14 @@ qset_shard_sets(const qset_runs *runs, uint32_t shard, qset_collection *out)
 
 	if (status == QB_OK)
 	{
-		place_sets(runs, shard, out, &p);
+		set_offsets(runs, shard, out, &p);
 		fill_sets(runs, shard, out, &p);
 		status = qset_collection_sort(out, runs->memory);
 	}
 	qset_dictionary_free(&p.ids, runs->memory);
 	qset_release(runs->memory, p.code);
 	qset_release(runs->memory, p.rank);
-	qset_release(runs->memory, p.place);
+	qset_release(runs->memory, p.next);
 	return status;
 }
 

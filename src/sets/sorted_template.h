@@ -166,17 +166,17 @@ QSET_NAME(insertion_sort)(QSET_WORD *a, uint64_t n)
 
 /* One stable pass of the radix sort by the 8 bits from "shift" on. */
 static void
-QSET_NAME(scatter)(const QSET_WORD *from, uint64_t n, int shift, uint64_t *place, QSET_WORD *to)
+QSET_NAME(scatter)(const QSET_WORD *from, uint64_t n, int shift, uint64_t *offset, QSET_WORD *to)
 {
 	uint64_t i;
 
 	for (i = 0; i < n; i++)
-		to[place[(QSET_NAME(ordered)(from[i]) >> shift) & 255]++] = from[i];
+		to[offset[(QSET_NAME(ordered)(from[i]) >> shift) & 255]++] = from[i];
 }
 
 /* Turn counts into first indexes.  False: all keys have the same digit. */
 static bool
-QSET_NAME(places)(uint64_t *count, uint64_t n)
+QSET_NAME(offsets)(uint64_t *count, uint64_t n)
 {
 	uint64_t sum = 0;
 	int i;
@@ -215,7 +215,7 @@ QSET_NAME(radix_sort)(QSET_WORD *a, uint64_t n, QSET_WORD *scratch, const qb_mem
 	}
 	for (digit = 0; digit < QSET_BITS / 8; digit++)
 	{
-		if (!QSET_NAME(places)(count[digit], n))
+		if (!QSET_NAME(offsets)(count[digit], n))
 			continue;
 		for (i = 0; i < n; i += QSET_PATIENCE)
 		{

@@ -208,17 +208,17 @@ typedef struct layout
 {
 	uint64_t buckets;
 	uint32_t width;
-	uint32_t owned; /* counters of a bucket that each of its keys owns */
+	uint32_t per_key; /* counters of a bucket that each of its keys owns */
 } layout;
 
 static layout
 layout_of(const qs_params *p)
 {
 	if (qs_has_rows(p->structure))
-		return (layout){ .buckets = p->n * p->depth, .width = 1, .owned = 1 };
+		return (layout){ .buckets = p->n * p->depth, .width = 1, .per_key = 1 };
 	return (layout){ .buckets = p->n,
 					 .width = qs_bucket_width(p->structure) * (qs_has_extra(p) ? p->z : 1u),
-					 .owned = p->depth };
+					 .per_key = p->depth };
 }
 
 /* The table that counts keys. */
@@ -280,7 +280,7 @@ covers(const uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide,
 				return false;
 			qs_tally_add(&rest, old - v);
 		}
-		if (!qs_tally_fits(&rest, all.owned))
+		if (!qs_tally_fits(&rest, all.per_key))
 			return false;
 	}
 	return true;
@@ -339,7 +339,7 @@ qs_cells_write(const qs_sketch *sk, bool wide, uint8_t *out)
 static bool
 check_row(const uint8_t *table, bool wide, layout row, int64_t total)
 {
-	unsigned __int128 rest = (unsigned __int128) (uint64_t) total * row.owned;
+	unsigned __int128 rest = (unsigned __int128) (uint64_t) total * row.per_key;
 	uint64_t b;
 
 	for (b = 0; b < row.buckets; b++)
@@ -349,7 +349,7 @@ check_row(const uint8_t *table, bool wide, layout row, int64_t total)
 
 		for (lane = 0; lane < row.width; lane++)
 			qs_tally_add(&tally, qb_counter_get(table, b * row.width + lane, wide));
-		if (tally.sum > rest || tally.sum % row.owned != 0 || !qs_tally_fits(&tally, row.owned))
+		if (tally.sum > rest || tally.sum % row.per_key != 0 || !qs_tally_fits(&tally, row.per_key))
 			return false;
 		rest -= tally.sum;
 	}

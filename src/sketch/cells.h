@@ -52,9 +52,9 @@ qs_tally_add(qs_tally *tally, uint64_t counter)
 
 /* True if no counter exceeds the weight that follows from the sum. */
 QB_INLINE bool
-qs_tally_fits(const qs_tally *tally, uint32_t owned)
+qs_tally_fits(const qs_tally *tally, uint32_t per_key)
 {
-	return (unsigned __int128) tally->most * owned <= tally->sum;
+	return (unsigned __int128) tally->most * per_key <= tally->sum;
 }
 
 /* Fetch the bucket of a key that comes later. */
@@ -135,14 +135,14 @@ qs_cells_take(qs_cells in, const uint64_t *cell, uint32_t d, uint64_t w)
 
 /* True if the counters of one bucket fit each other; see qs_tally. */
 QB_INLINE bool
-qs_bucket_fits(qs_cells in, uint64_t first, uint32_t owned)
+qs_bucket_fits(qs_cells in, uint64_t first, uint32_t per_key)
 {
 	qs_tally tally = { 0, 0 };
 	uint32_t lane;
 
 	for (lane = 0; lane < in.width; lane++)
 		qs_tally_add(&tally, qb_counter_get(in.table, first + lane, in.wide));
-	return qs_tally_fits(&tally, owned);
+	return qs_tally_fits(&tally, per_key);
 }
 
 /* See qs_ops.remove. */

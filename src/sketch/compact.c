@@ -263,7 +263,7 @@ typedef struct findings
 	uint64_t present;
 	uint64_t together; /* result of qs_blocks_together() */
 	uint64_t bucket;   /* the bucket of the blocks in "tally" */
-	uint32_t owned;    /* counters of a bucket that each of its keys owns */
+	uint32_t per_key;  /* counters of a bucket that each of its keys owns */
 	qs_tally tally;
 	unsigned __int128 sum;
 	unsigned __int128 least; /* device part: the least and the largest possible N */
@@ -288,10 +288,10 @@ is_multiple(unsigned __int128 sum, uint32_t of)
 static void
 device_bucket_ends(findings *f)
 {
-	unsigned __int128 shared = (f->tally.sum + f->owned - 1) / f->owned;
+	unsigned __int128 shared = (f->tally.sum + f->per_key - 1) / f->per_key;
 
 	f->least += shared > f->tally.most ? shared : f->tally.most;
-	f->most += f->tally.sum * f->view->params.z / f->owned;
+	f->most += f->tally.sum * f->view->params.z / f->per_key;
 }
 
 /* Call this after all blocks of a bucket.  True if its counters fit each other. */
@@ -308,7 +308,7 @@ bucket_ends(findings *f)
 		device_bucket_ends(f);
 		return true;
 	}
-	return is_multiple(f->tally.sum, f->owned) && qs_tally_fits(&f->tally, f->owned);
+	return is_multiple(f->tally.sum, f->per_key) && qs_tally_fits(&f->tally, f->per_key);
 }
 
 static bool
@@ -378,11 +378,11 @@ QB_INLINE bool
 take_small(findings *f, const qs_small_block *block)
 {
 	uint32_t sum = sum_of_bytes(block->word);
-	uint32_t weight = sum / f->owned;
+	uint32_t weight = sum / f->per_key;
 
 	f->present++;
 	f->sum += sum;
-	return weight * f->owned == sum && bytes_within(block->word, weight);
+	return weight * f->per_key == sum && bytes_within(block->word, weight);
 }
 
 /* Take all blocks of a group.  False if the blocks are damaged. */
@@ -436,7 +436,7 @@ qs_compact_check(const qs_sketch *view)
 	qs_block_reader r;
 
 	f.together = qs_blocks_together(&view->params);
-	f.owned = qs_has_rows(view->params.structure) ? 1 : view->params.depth;
+	f.per_key = qs_has_rows(view->params.structure) ? 1 : view->params.depth;
 	while (qs_next_group(&g, &r))
 	{
 		qb_pause_after(view->memory, &g.steps, 1 + (uint64_t) (r.end - r.next));

@@ -25,7 +25,7 @@
 uint64_t
 qs_noise_buckets(const qs_sketch *sk, uint64_t probes)
 {
-	uint64_t room = QS_NOISE_COUNTERS / qs_bucket_counters(sk, QS_SIDE_TOLD);
+	uint64_t room = QS_NOISE_COUNTERS / qs_bucket_counters(sk, QS_SIDE_ESTIMATE);
 
 	if (sk->encoding == QS_EXPLICIT)
 		return 0;
@@ -43,13 +43,13 @@ visit(const qs_noise *noise, const qs_sketch *sk, uint64_t i, uint64_t *value)
 
 	if (i % PAUSE == 0)
 		qb_pause(noise->memory);
-	qs_bucket_read(sk, QS_SIDE_TOLD, bucket, value);
+	qs_bucket_read(sk, QS_SIDE_ESTIMATE, bucket, value);
 }
 
 static void
 find_range(qs_noise *noise, const qs_sketch *sk)
 {
-	uint32_t counters = qs_bucket_counters(sk, QS_SIDE_TOLD);
+	uint32_t counters = qs_bucket_counters(sk, QS_SIDE_ESTIMATE);
 	uint64_t count = noise->buckets;
 	uint64_t value[QS_BUCKET_MAX];
 	uint64_t i;
@@ -75,7 +75,7 @@ find_range(qs_noise *noise, const qs_sketch *sk)
 static void
 fill_plain(qs_noise *noise, const qs_sketch *sk)
 {
-	uint32_t counters = qs_bucket_counters(sk, QS_SIDE_TOLD);
+	uint32_t counters = qs_bucket_counters(sk, QS_SIDE_ESTIMATE);
 	uint64_t count = noise->buckets;
 	double chance[QS_MASK_BITS_MAX];
 	uint64_t value[QS_BUCKET_MAX];
@@ -241,7 +241,7 @@ fill(qs_noise *noise, const qs_sketch *sk)
 {
 	if (qs_has_rows(sk->params.structure))
 		return fill_thread(noise, sk);
-	if (qs_bucket_is_fat(sk, QS_SIDE_TOLD))
+	if (qs_bucket_is_fat(sk, QS_SIDE_ESTIMATE))
 		fill_fat(noise, sk);
 	else
 		fill_plain(noise, sk);
@@ -281,9 +281,9 @@ qs_noise_free(qs_noise *noise)
 {
 	if (noise->above)
 		noise->memory->release(noise->memory->context, noise->above);
-	if (noise->told)
-		noise->memory->release(noise->memory->context, noise->told);
-	noise->above = noise->told = NULL;
+	if (noise->average_estimate)
+		noise->memory->release(noise->memory->context, noise->average_estimate);
+	noise->above = noise->average_estimate = NULL;
 	noise->bins = noise->counts = 0;
 }
 
@@ -335,18 +335,18 @@ find_bin(const qs_noise *noise, double tail)
 
 /* Interpolates the quantile within its bin: the number of the bin's values needed, 1 .. width. */
 static uint64_t
-part_of_bin(const qs_noise *noise, uint32_t bin, double tail)
+rank_in_bin(const qs_noise *noise, uint32_t bin, double tail)
 {
 	double before = tail_before(noise, bin);
 	uint64_t width = qs_bin_width(bin);
-	double part;
+	double rank;
 
 	if (width == 1 || before <= noise->above[bin])
 		return 1;
-	part = (before - tail) / (before - noise->above[bin]) * (double) width;
-	if (part >= (double) width)
+	rank = (before - tail) / (before - noise->above[bin]) * (double) width;
+	if (rank >= (double) width)
 		return width;
-	return part < 0 ? 1 : (uint64_t) part + 1;
+	return rank < 0 ? 1 : (uint64_t) rank + 1;
 }
 
 /*
@@ -366,7 +366,7 @@ qs_noise_error(const qs_noise *noise, double confidence, uint64_t probes)
 		tail /= (double) probes * noise->repeats;
 	bin = find_bin(noise, tail);
 	distance = qs_bin_start(bin);
-	distance += (probes > 1 ? qs_bin_width(bin) : part_of_bin(noise, bin, tail)) - 1;
+	distance += (probes > 1 ? qs_bin_width(bin) : rank_in_bin(noise, bin, tail)) - 1;
 	if (distance > noise->most - noise->base)
 		distance = noise->most - noise->base;
 	distance += noise->base;
@@ -375,9 +375,11 @@ qs_noise_error(const qs_noise *noise, double confidence, uint64_t probes)
 
 /* Damaged bytes may give estimates below zero; the error is never below 0. */
 qs_bounds
-qs_bounds_of(int64_t told, int64_t error)
+qs_bounds_of(int64_t estimate, int64_t error)
 {
-	return (qs_bounds){ .lower = told > error ? told - error : 0, .estimate = told, .upper = told };
+	return (qs_bounds){ .lower = estimate > error ? estimate - error : 0,
+						.estimate = estimate,
+						.upper = estimate };
 }
 
 /* ---- chances of a random choice in a bucket ---- */
@@ -425,35 +427,35 @@ qs_subset_minimum(const uint64_t *value, uint32_t count, uint32_t k)
 	return mean;
 }
 
-/* Sum over all k-subsets of the 8 shares of the product of their members. */
+/* Sum over all k-subsets of the 8 fractions of the product of their members. */
 static double
-sum_of_products(const double *share, uint32_t k)
+sum_of_products(const double *fraction, uint32_t k)
 {
-	double sum[QS_SF_WIDTH + 1] = { 1 }; /* of products of 0, 1 and more shares */
+	double sum[QS_SF_WIDTH + 1] = { 1 }; /* of products of 0, 1 and more fractions */
 	uint32_t i, j;
 
 	for (j = 0; j < QS_SF_WIDTH; j++)
 		for (i = k; i > 0; i--)
-			sum[i] += sum[i - 1] * share[j];
+			sum[i] += sum[i - 1] * fraction[j];
 	return sum[k];
 }
 
 /*
  * Goes from the largest cell down.  The minimum is at least v if every chosen cell is at least v.
- * share[j] is the fraction of sub-bucket j's cells that are at least v.
+ * fraction[j] is the fraction of sub-bucket j's cells that are at least v.
  */
 uint32_t
 qs_fat_chances(const uint64_t *cell, uint32_t stride, const uint32_t *size, uint32_t k,
 			   uint64_t *value, double *chance)
 {
 	uint32_t left[QS_SF_WIDTH];
-	double share[QS_SF_WIDTH] = { 1, 1, 1, 1, 1, 1, 1, 1 };
-	double subsets = sum_of_products(share, k);
+	double fraction[QS_SF_WIDTH] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+	double subsets = sum_of_products(fraction, k);
 	double reached = 0;
 	uint32_t count = 0;
 
 	memcpy(left, size, sizeof(left));
-	memset(share, 0, sizeof(share));
+	memset(fraction, 0, sizeof(fraction));
 	for (;;)
 	{
 		uint64_t v = 0;
@@ -467,8 +469,8 @@ qs_fat_chances(const uint64_t *cell, uint32_t stride, const uint32_t *size, uint
 		if (v == 0)
 			break;
 		left[top]--;
-		share[top] += 1.0 / size[top];
-		tail = sum_of_products(share, k) / subsets;
+		fraction[top] += 1.0 / size[top];
+		tail = sum_of_products(fraction, k) / subsets;
 		value[count] = v;
 		chance[count++] = tail - reached;
 		reached = tail;
@@ -490,7 +492,7 @@ qs_fat_chances(const uint64_t *cell, uint32_t stride, const uint32_t *size, uint
 
 /* The fraction of a bucket's keys that each of its counters gets. */
 static double
-share_of_counter(const qs_params *p)
+counter_fraction(const qs_params *p)
 {
 	return qs_has_rows(p->structure) ? 1 : (double) p->depth / qs_bucket_width(p->structure);
 }
@@ -587,7 +589,7 @@ measure_model(qs_forecast *forecast, const qs_sketch *model, double times, doubl
 			  const qb_memory *memory)
 {
 	double mean =
-		share_of_counter(&model->params) * (double) model->total / (double) model->params.n;
+		counter_fraction(&model->params) * (double) model->total / (double) model->params.n;
 	uint32_t cells = qs_has_fat(model->params.structure) ? model->params.z : 1;
 	qs_noise noise;
 	qb_status status = qs_noise_measure(&noise, model, 1, memory);
@@ -626,7 +628,7 @@ qs_forecast_make(qs_forecast *forecast, const qs_params *params, const qs_load *
 				 double confidence, const qb_memory *memory)
 {
 	double in_bucket = load->keys / (double) params->n;
-	double drawn = fmin(in_bucket, MODEL_COUNT / share_of_counter(params));
+	double drawn = fmin(in_bucket, MODEL_COUNT / counter_fraction(params));
 	qs_sketch model;
 	qb_status status;
 

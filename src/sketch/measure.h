@@ -79,16 +79,16 @@ qs_bin_start(uint32_t bin)
 typedef struct qs_noise
 {
 	const qb_memory *memory;
-	double *above;      /* by bin: the chance of noise beyond the bin's last value */
-	uint32_t bins;      /* 0: no noise, as for explicit sketches */
-	uint64_t base;      /* least noise; the bins begin here */
-	uint64_t most;      /* largest noise */
-	uint64_t buckets;   /* number of buckets read */
-	double repeats;     /* factor by which keys share masks more often than by chance */
-	double mean;        /* expected noise */
-	double mean_weight; /* weight of the mean in unbiased estimates */
-	double *told;       /* device parts: the average estimate of growing counts */
-	uint32_t counts;    /* number of counts in "told" */
+	double *above;            /* by bin: the chance of noise beyond the bin's last value */
+	uint32_t bins;            /* 0: no noise, as for explicit sketches */
+	uint64_t base;            /* least noise; the bins begin here */
+	uint64_t most;            /* largest noise */
+	uint64_t buckets;         /* number of buckets read */
+	double repeats;           /* factor by which keys share masks more often than by chance */
+	double mean;              /* expected noise */
+	double mean_weight;       /* weight of the mean in unbiased estimates */
+	double *average_estimate; /* device parts: the average estimate of growing counts */
+	uint32_t counts;          /* number of counts in "average_estimate" */
 } qs_noise;
 
 /* What is certain and what is likely about a key's count. */
@@ -120,7 +120,7 @@ extern double qs_noise_mean(const qs_noise *noise);
 extern int64_t qs_noise_error(const qs_noise *noise, double confidence, uint64_t probes);
 
 /* Bounds of the count of a key from its estimate and the sketch's error, which is not below 0. */
-extern qs_bounds qs_bounds_of(int64_t told, int64_t error);
+extern qs_bounds qs_bounds_of(int64_t estimate, int64_t error);
 
 /*
  * ---- chances of a random choice in a bucket ----

@@ -25,7 +25,7 @@
  * From this fraction of the variance on, the d largest counters are taken as those of one heavy
  * key.
  */
-#define HEAVY_SHARE 0.9
+#define HEAVY_FRACTION 0.9
 
 /* Counters between two pauses, and buckets between two pauses. */
 #define PAUSE   65536
@@ -176,7 +176,7 @@ heavy_pairs(const layout *l, const uint64_t *a, const uint64_t *b, const bool *i
  * the rest.
  */
 static double
-heavy_share(const layout *l, const uint64_t *value, double variance, bool *in)
+heavy_fraction(const layout *l, const uint64_t *value, double variance, bool *in)
 {
 	double f;
 
@@ -191,14 +191,14 @@ bucket_term(const layout *l, const uint64_t *a, const uint64_t *b)
 	bool in_a[QS_BUCKET_MAX];
 	bool in_b[QS_BUCKET_MAX];
 	moments s = bucket_moments(a, b, NULL, l->m);
-	double share_a = heavy_share(l, a, s.aa, in_a);
-	double share_b = heavy_share(l, b, s.bb, in_b);
+	double fraction_a = heavy_fraction(l, a, s.aa, in_a);
+	double fraction_b = heavy_fraction(l, b, s.bb, in_b);
 	double pairs;
 
-	if (share_a < HEAVY_SHARE && share_b < HEAVY_SHARE)
+	if (fraction_a < HEAVY_FRACTION && fraction_b < HEAVY_FRACTION)
 		pairs = light_pairs(l, &s);
 	else
-		pairs = heavy_pairs(l, a, b, share_a >= share_b ? in_a : in_b);
+		pairs = heavy_pairs(l, a, b, fraction_a >= fraction_b ? in_a : in_b);
 	return (term){ .product = s.ab / l->unit, .variance = l->meeting * pairs };
 }
 

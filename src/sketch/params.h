@@ -230,25 +230,25 @@ qs_mask(uint64_t seed_key, uint32_t m, uint32_t d, uint32_t index)
  * index the table of masks, and below the bits that choose among up to 2^32 buckets.
  */
 QB_INLINE uint32_t
-qs_mask_places(uint32_t m, uint64_t hv)
+qs_mask_positions(uint32_t m, uint64_t hv)
 {
 	return (((uint32_t) hv >> 16) * m) >> 16;
 }
 
 QB_INLINE uint32_t
-qs_mask_rotate_by(uint32_t mask, uint32_t m, uint32_t places)
+qs_mask_rotate_by(uint32_t mask, uint32_t m, uint32_t positions)
 {
 	/* in two steps, since m may be 32 and places 0 */
-	uint32_t below = mask >> 1 >> (m - 1 - places);
+	uint32_t below = mask >> 1 >> (m - 1 - positions);
 
-	return (mask << places | below) & (UINT32_MAX >> (32 - m));
+	return (mask << positions | below) & (UINT32_MAX >> (32 - m));
 }
 
 /* The mask, rotated by hv. */
 QB_INLINE uint32_t
 qs_mask_rotation(uint32_t mask, uint32_t m, uint64_t hv)
 {
-	return qs_mask_rotate_by(mask, m, qs_mask_places(m, hv));
+	return qs_mask_rotate_by(mask, m, qs_mask_positions(m, hv));
 }
 
 #endif

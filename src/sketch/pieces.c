@@ -16,7 +16,7 @@
 #define ONE_BYTES (QS_SF_WIDTH * (1 + QS_Z_MAX) * 8)
 
 /* Compact data are read in pieces of this many bytes.  Most groups are smaller. */
-#define PART_BYTES 1024
+#define BUFFER_BYTES 1024
 
 /* A sketch of one bucket, without counts; "bytes" has room for ONE_BYTES. */
 static qs_sketch
@@ -136,19 +136,19 @@ static void
 read_group(const wanted *w, const qs_source *source, qs_block_reader r, uint64_t start,
 		   uint64_t end)
 {
-	uint8_t part[PART_BYTES];
+	uint8_t buffer[BUFFER_BYTES];
 	bool more = true;
 
 	while (more && start < end)
 	{
-		uint32_t bytes = (uint32_t) (end - start < PART_BYTES ? end - start : PART_BYTES);
+		uint32_t bytes = (uint32_t) (end - start < BUFFER_BYTES ? end - start : BUFFER_BYTES);
 		bool last = start + bytes == end;
 
-		source->read(source->context, start, bytes, part);
-		r.next = part;
-		r.end = r.limit = part + bytes;
+		source->read(source->context, start, bytes, buffer);
+		r.next = buffer;
+		r.end = r.limit = buffer + bytes;
 		more = add_wanted(w, &r, last ? r.end : r.end - QS_BLOCK_BYTES) && !last;
-		start += (uint64_t) (r.next - part);
+		start += (uint64_t) (r.next - buffer);
 	}
 }
 

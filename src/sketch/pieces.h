@@ -49,8 +49,8 @@ extern int64_t qs_estimate_compact(const qs_sketch *view, uint64_t hv);
 /* The table of an sf sketch that is read.  Every other structure has only one table. */
 typedef enum qs_side
 {
-	QS_SIDE_TOLD, /* the table that estimates come from */
-	QS_SIDE_BEST  /* the fat table if there is one */
+	QS_SIDE_ESTIMATE, /* the table that estimates come from */
+	QS_SIDE_BEST      /* the fat table if there is one */
 } qs_side;
 
 /* True if the fat table of an sf sketch is read. */

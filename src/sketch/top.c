@@ -179,19 +179,19 @@ next_text(const qs_top *top, uint64_t *at, qs_top_key *key)
 }
 
 bool
-qs_top_next(const qs_top *top, qs_top_place *place, qs_top_key *key)
+qs_top_next(const qs_top *top, qs_top_position *position, qs_top_key *key)
 {
-	if (place->entry == top->count)
+	if (position->entry == top->count)
 		return false;
 	if (top->view)
 	{
-		*key = entry_at(top, place->entry);
+		*key = entry_at(top, position->entry);
 		if (top->texts)
-			next_text(top, &place->text, key);
+			next_text(top, &position->text, key);
 	}
 	else
-		*key = top->key[place->entry];
-	place->entry++;
+		*key = top->key[position->entry];
+	position->entry++;
 	return true;
 }
 
@@ -542,7 +542,7 @@ qb_status
 qs_top_copy(qs_top *to, const qs_top *from, const qb_memory *memory)
 {
 	qb_status status = QB_OK;
-	qs_top_place place = { 0 };
+	qs_top_position position = { 0 };
 	qs_top_key key;
 
 	qs_top_init(to, from->n, memory);
@@ -551,7 +551,7 @@ qs_top_copy(qs_top *to, const qs_top *from, const qb_memory *memory)
 	to->texts = from->texts;
 	while (to->room < from->count && status == QB_OK)
 		status = grow(to);
-	while (status == QB_OK && qs_top_next(from, &place, &key))
+	while (status == QB_OK && qs_top_next(from, &position, &key))
 	{
 		status = qs_top_set_text(to, &key, key.text, key.length);
 		if (status == QB_OK)
@@ -598,14 +598,14 @@ add_unknown(qs_top *into, const qs_sketch *sketch, const qs_top *from)
 {
 	uint64_t known = into->count;
 	qb_status status = QB_OK;
-	qs_top_place place = { 0 };
+	qs_top_position position = { 0 };
 	uint64_t steps = 0;
 	qs_top_key key;
 
 	while (into->room < known + from->count)
 		if ((status = grow(into)) != QB_OK)
 			return status;
-	while (qs_top_next(from, &place, &key))
+	while (qs_top_next(from, &position, &key))
 	{
 		qb_pause_after(into->memory, &steps, ESTIMATE_STEPS);
 		if (qs_top_lookup(into, key.fingerprint))

@@ -125,11 +125,11 @@ typedef struct qs_top
 } qs_top;
 
 /* A position among the candidates; { 0 } is before the first one. */
-typedef struct qs_top_place
+typedef struct qs_top_position
 {
 	uint64_t entry;
 	uint64_t text;
-} qs_top_place;
+} qs_top_position;
 
 /* The number of candidates that are kept for n wanted keys. */
 QB_INLINE uint64_t
@@ -148,7 +148,7 @@ extern void qs_top_free(qs_top *top);
 extern qb_status qs_top_copy(qs_top *to, const qs_top *from, const qb_memory *memory);
 
 /* The next candidate, in an arbitrary order; false at the end.  Its text, if any, is not copied. */
-extern bool qs_top_next(const qs_top *top, qs_top_place *place, qs_top_key *key);
+extern bool qs_top_next(const qs_top *top, qs_top_position *position, qs_top_key *key);
 
 /* Find the candidate with this fingerprint, in a view without its text.  False: there is none. */
 extern bool qs_top_find(const qs_top *top, uint64_t fingerprint, qs_top_key *key);

@@ -228,19 +228,19 @@ static bool
 entries_are_sound(const qs_top *view, const qs_sketch *sketch, const qb_memory *memory)
 {
 	int64_t rest = sketch->total;
-	qs_top_place place = { 0 };
+	qs_top_position position = { 0 };
 	uint64_t previous = 0;
 	qs_top_key key;
 
-	while (qs_top_next(view, &place, &key))
+	while (qs_top_next(view, &position, &key))
 	{
 		int64_t estimate;
 
 		qb_pause(memory); /* an estimate may have to pass many blocks of a compact sketch */
 		estimate = qs_estimate(sketch, key.fingerprint);
 
-		if ((place.entry > 1 && key.fingerprint <= previous) || key.lower < 0 || key.lower > rest ||
-			key.lower > estimate || key.before < (key.lower == 0) ||
+		if ((position.entry > 1 && key.fingerprint <= previous) || key.lower < 0 ||
+			key.lower > rest || key.lower > estimate || key.before < (key.lower == 0) ||
 			key.before > estimate - key.lower)
 			return false;
 		rest -= key.lower;

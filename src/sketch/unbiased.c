@@ -220,10 +220,10 @@ mean_weight(const qs_sketch *sk, double mean_noise)
 typedef struct cells
 {
 	const qs_noise *noise;
-	double *own;    /* chance that a cell is at most the bin's last value */
-	double *others; /* this chance for all of the z - 1 cells beside it */
-	double low;     /* the least cell below the base */
-	double share;   /* the fraction of cells below the base */
+	double *cdf;     /* chance that a cell is at most the bin's last value */
+	double *others;  /* this chance for all of the z - 1 cells beside it */
+	double low;      /* the least cell below the base */
+	double fraction; /* the fraction of cells below the base */
 } cells;
 
 /* True if the estimate of this dense sketch uses slim counters alone. */
@@ -262,13 +262,13 @@ root(double x, uint32_t n)
 
 /* The chance that a cell is at most w. */
 static double
-own_within(const cells *c, double w)
+cell_cdf(const cells *c, double w)
 {
 	double base = (double) c->noise->base;
 
 	if (w >= base)
-		return c->own[qs_noise_bin(c->noise, (uint64_t) w)];
-	return w <= c->low ? 0 : c->share * (w - c->low) / (base - c->low);
+		return c->cdf[qs_noise_bin(c->noise, (uint64_t) w)];
+	return w <= c->low ? 0 : c->fraction * (w - c->low) / (base - c->low);
 }
 
 /*
@@ -286,18 +286,18 @@ fit_low_cells(cells *c, const qs_sketch *sk)
 	uint32_t i;
 
 	c->low = (double) noise->base;
-	c->share = root(1 / slim, sk->params.z);
+	c->fraction = root(1 / slim, sk->params.z);
 	for (i = 0; i < noise->bins; i++)
-		seen += (1 - c->own[i]) * (double) qs_bin_width(i);
+		seen += (1 - c->cdf[i]) * (double) qs_bin_width(i);
 	if (seen > mean)
-		c->low -= 2 * (seen - mean) / c->share;
+		c->low -= 2 * (seen - mean) / c->fraction;
 	if (c->low < 0)
 		c->low = 0;
 }
 
 /* g(f).  Each bin above the base adds its part, as for a mean. */
 static double
-expect_told(const cells *c, uint32_t depth, double f)
+expect_estimate(const cells *c, uint32_t depth, double f)
 {
 	double v = (double) c->noise->base; /* f + w */
 	double before = 1;
@@ -312,7 +312,7 @@ expect_told(const cells *c, uint32_t depth, double f)
 		v += width;
 		if (v <= f)
 			continue;
-		after = power(1 - own_within(c, v - 1 - f) * c->others[i], depth);
+		after = power(1 - cell_cdf(c, v - 1 - f) * c->others[i], depth);
 		part = v - f < width ? v - f : width;
 		sum += part * before - (before - after) * (part + 1) / 2;
 		before = after;
@@ -329,13 +329,13 @@ fill_cells(cells *c, const qs_sketch *sk)
 	{
 		double slim = 1 - root(c->noise->above[i], sk->params.depth);
 
-		c->own[i] = root(slim, sk->params.z);
-		c->others[i] = c->own[i] > 0 ? slim / c->own[i] : 0;
+		c->cdf[i] = root(slim, sk->params.z);
+		c->others[i] = c->cdf[i] > 0 ? slim / c->cdf[i] : 0;
 	}
 	fit_low_cells(c, sk);
 }
 
-/* Fill noise->told for a device part whose tails are known.  QB_NO_MEMORY is the only error. */
+/* Fill noise->average_estimate for a device part whose tails are known.  QB_NO_MEMORY is the only error. */
 static qb_status
 slim_measure(qs_noise *noise, const qs_sketch *sk)
 {
@@ -346,38 +346,40 @@ slim_measure(qs_noise *noise, const qs_sketch *sk)
 
 	for (f = 0; f <= most; f += STEP(f))
 		noise->counts++;
-	c.own = memory->alloc(memory->context, sizeof(double) * noise->bins * 2);
-	noise->told = memory->alloc(memory->context, sizeof(double) * noise->counts);
-	if (c.own && noise->told)
+	c.cdf = memory->alloc(memory->context, sizeof(double) * noise->bins * 2);
+	noise->average_estimate = memory->alloc(memory->context, sizeof(double) * noise->counts);
+	if (c.cdf && noise->average_estimate)
 	{
-		c.others = c.own + noise->bins;
+		c.others = c.cdf + noise->bins;
 		fill_cells(&c, sk);
 		for (f = 0, noise->counts = 0; f <= most; f += STEP(f))
-			noise->told[noise->counts++] = expect_told(&c, sk->params.depth, (double) f);
+			noise->average_estimate[noise->counts++] =
+				expect_estimate(&c, sk->params.depth, (double) f);
 	}
-	if (c.own)
-		memory->release(memory->context, c.own);
-	return c.own && noise->told ? QB_OK : QB_NO_MEMORY;
+	if (c.cdf)
+		memory->release(memory->context, c.cdf);
+	return c.cdf && noise->average_estimate ? QB_OK : QB_NO_MEMORY;
 }
 
-/* The count whose average estimate is "told": the inverse of g. */
+/* The count whose average estimate is "estimate": the inverse of g. */
 static double
-slim_estimate(const qs_noise *noise, double told)
+slim_estimate(const qs_noise *noise, double estimate)
 {
 	double f = 0;
 	uint32_t i;
 
-	if (told <= noise->told[0])
-		return told - noise->told[0];
+	if (estimate <= noise->average_estimate[0])
+		return estimate - noise->average_estimate[0];
 	for (i = 0; i + 1 < noise->counts; i++)
 	{
 		double step = (double) STEP((uint64_t) f);
 
-		if (told < noise->told[i + 1])
-			return f + step * (told - noise->told[i]) / (noise->told[i + 1] - noise->told[i]);
+		if (estimate < noise->average_estimate[i + 1])
+			return f + step * (estimate - noise->average_estimate[i]) /
+						   (noise->average_estimate[i + 1] - noise->average_estimate[i]);
 		f += step;
 	}
-	return f + told - noise->told[i];
+	return f + estimate - noise->average_estimate[i];
 }
 
 /* ---- any sketch ---- */

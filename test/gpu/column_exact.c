@@ -153,19 +153,19 @@ static uint64_t
 make_list(uint64_t number, qs_cuda_exact *exact, int64_t bound, uint64_t *listed)
 {
 	int64_t sample[QS_CUDA_SAMPLES];
-	uint64_t place = 0;
+	uint64_t index = 0;
 
 	CHECK(qs_cuda_exacts.list(exact, listed, sample) == QB_OK);
 	for (uint32_t i = 1; i < qs_cuda_samples(*listed); i++)
 		expect(number, sample[i - 1] < sample[i], "samples");
-	CHECK(qs_cuda_exacts.find(exact, &bound, 1, &place) == QB_OK);
-	CHECK(place <= *listed);
-	return place;
+	CHECK(qs_cuda_exacts.find(exact, &bound, 1, &index) == QB_OK);
+	CHECK(index <= *listed);
+	return index;
 }
 
-/* Join parts of a range on the device of the first part, and order them. */
+/* Join slices of a range on the device of the first slice, and order them. */
 static qb_status
-join_and_order(const qs_cuda_exact_part *part, int parts, uint64_t *found)
+join_and_order(const qs_cuda_exact_slice *part, int parts, uint64_t *found)
 {
 	qb_status status = QB_OK;
 
@@ -177,7 +177,7 @@ join_and_order(const qs_cuda_exact_part *part, int parts, uint64_t *found)
 static void
 order_alone(uint64_t number, qs_cuda_exact *exact, const counts *here)
 {
-	qs_cuda_exact_part all = { .exact = exact };
+	qs_cuda_exact_slice all = { .exact = exact };
 	uint64_t found = 0;
 
 	(void) make_list(number, exact, 0, &all.count);
@@ -191,24 +191,24 @@ static void
 order_both(uint64_t number, qs_cuda_exact *const *exact, uint64_t room, int64_t bound,
 		   const counts *here)
 {
-	uint64_t listed[2], place[2], found[2] = { 0, 0 };
-	qs_cuda_exact_part first[2],
-		second[2]; /* the first element is the part of the range's own device */
+	uint64_t listed[2], index[2], found[2] = { 0, 0 };
+	qs_cuda_exact_slice first[2],
+		second[2]; /* the first element is the slice of the range's own device */
 	qb_status status;
 
 	for (int i = 0; i < 2; i++)
-		place[i] = make_list(number, exact[i], bound, &listed[i]);
+		index[i] = make_list(number, exact[i], bound, &listed[i]);
 	for (int i = 0; i < 2; i++)
 	{
-		first[i] = (qs_cuda_exact_part){ exact[i], 0, place[i] };
-		second[1 - i] = (qs_cuda_exact_part){ exact[i], place[i], listed[i] - place[i] };
+		first[i] = (qs_cuda_exact_slice){ exact[i], 0, index[i] };
+		second[1 - i] = (qs_cuda_exact_slice){ exact[i], index[i], listed[i] - index[i] };
 	}
 	status = join_and_order(first, 2, &found[0]);
 	CHECK(join_and_order(second, 2, &found[1]) == QB_OK);
 	expect(number, same_order(exact[1], found[1], here, bound, INT64_MAX), "orders of the second");
 	if (status == QB_NO_MEMORY)
 	{
-		expect(number, listed[0] + place[0] + place[1] > room, "lists that fit");
+		expect(number, listed[0] + index[0] + index[1] > room, "lists that fit");
 		return;
 	}
 	CHECK(status == QB_OK);
@@ -283,7 +283,7 @@ time_one(qs_cuda *gpu, const uint64_t *device, uint64_t keys)
 	uint64_t key[20], found;
 	int64_t times[20], sample[QS_CUDA_SAMPLES];
 	qs_cuda_exact *exact;
-	qs_cuda_exact_part all = { .first = 0 };
+	qs_cuda_exact_slice all = { .first = 0 };
 	double begin = now_ms(), made, listed;
 
 	CHECK(qs_cuda_exacts.create(gpu, keys, &exact) == QB_OK);
@@ -315,7 +315,7 @@ time_all(qs_cuda *gpu, uint64_t keys, uint64_t distinct)
 		key[i] = (uint64_t) (u * u * u * (double) distinct);
 	}
 	device = keys_to_device(gpu, key, keys);
-	for (int turn = 0; turn < 5; turn++)
+	for (int round = 0; round < 5; round++)
 		time_one(gpu, device, keys);
 	cudaFree(device);
 	free(key);

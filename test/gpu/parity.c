@@ -307,8 +307,8 @@ compare_pieces(test_case *t)
 	qs_sketch head, whole;
 	uint8_t *to;
 
-	CHECK(qs_cuda_settle(t->device) == QB_OK);
-	while (draw(t, 4) != 0 && !qs_cuda_is_settled(t->device))
+	CHECK(qs_cuda_prepare_read(t->device) == QB_OK);
+	while (draw(t, 4) != 0 && !qs_cuda_read_is_ready(t->device))
 		;
 	CHECK(qs_cuda_freeze(t->device, &head) == QB_OK);
 	CHECK(qs_cuda_fetch(t->device, &whole, &test_memory) == QB_OK);

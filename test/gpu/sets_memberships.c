@@ -410,7 +410,7 @@ time_all(qs_cuda *gpu, uint64_t rows, uint64_t sets, uint64_t distinct)
 	}
 	ids = keys_to_device(gpu, id, rows);
 	elements = keys_to_device(gpu, element, rows);
-	for (int turn = 0; turn < 5; turn++)
+	for (int round = 0; round < 5; round++)
 		time_one(gpu, (const int64_t *) ids, elements, rows);
 	cudaFree(ids);
 	cudaFree(elements);

@@ -161,9 +161,9 @@ ask_gpu(qs_cuda *gpu, const qset_cuda_request *r, uint64_t room, answer *a)
 static bool
 some_patience(void)
 {
-	static unsigned looks;
+	static unsigned polls;
 
-	return ++looks % 100 != 0;
+	return ++polls % 100 != 0;
 }
 
 /*
@@ -188,8 +188,8 @@ take_rows(qset_cuda_pairs *pairs, uint64_t first, uint64_t end, bool begun, answ
 
 /*
  * Search as several devices do.  The second device gets a copy of the collections; if there
- * is only one device, it gets the copy as well.  The devices take shares of the rows in turn,
- * and each share is begun before the pairs of the one before it are fetched.
+ * is only one device, it gets the copy as well.  The devices take shards of the rows in turn,
+ * and each shard is begun before the pairs of the one before it are fetched.
  */
 static void
 ask_both(qs_cuda *gpu, qs_cuda *second, const qset_cuda_request *r, uint64_t shares, answer *a)

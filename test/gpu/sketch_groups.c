@@ -213,7 +213,7 @@ time_one(groups *g, const char *name, void (*insert)(groups *g))
 {
 	double least = 1e9;
 
-	for (int turn = 0; turn < 10; turn++)
+	for (int round = 0; round < 10; round++)
 	{
 		double begin = seconds();
 

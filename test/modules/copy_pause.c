@@ -22,9 +22,9 @@ static int stop_at = -1;
 static int64 lock;
 
 static void
-stop(int place)
+stop(int point)
 {
-	if (place != stop_at)
+	if (point != stop_at)
 		return;
 	stop_at = -1;
 	(void) DirectFunctionCall1(pg_advisory_lock_int8, Int64GetDatum(lock));

@@ -40,7 +40,7 @@ Datum
 gpu_send(PG_FUNCTION_ARGS)
 {
 	__typeof__(SketchForUpdate) *for_update = own_function("SketchForUpdate");
-	__typeof__(SketchChooseEngine) *place = own_function("SketchChooseEngine");
+	__typeof__(SketchChooseEngine) *choose = own_function("SketchChooseEngine");
 	ArrayType *keys = PG_GETARG_ARRAYTYPE_P(1);
 	int32 times = PG_GETARG_INT32(2);
 	SketchState *state;
@@ -48,7 +48,7 @@ gpu_send(PG_FUNCTION_ARGS)
 
 	check_keys(keys);
 	state = for_update(NULL, PG_GETARG_DATUM(0));
-	place(state, &(StateWork){ .processes = 1 });
+	choose(state, &(StateWork){ .processes = 1 });
 	for (i = 0; i < times; i++)
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -38,7 +38,7 @@ sound_bytes(uint64_t number)
 
 /* Choose the offset of a field of the header, or of a counter (or half an entry) of the body. */
 static uint64_t
-place(mutator *m, const test_bytes *b, uint32_t width)
+choose_offset(mutator *m, const test_bytes *b, uint32_t width)
 {
 	uint64_t fields = b->length / width;
 
@@ -103,7 +103,7 @@ mutate(mutator *m, test_bytes *b)
 			move_count(m, b, width);
 			break;
 		default:
-			at = place(m, b, width);
+			at = choose_offset(m, b, width);
 			set_field(b, at, width, changed(m, get_field(b, at, width)));
 	}
 }

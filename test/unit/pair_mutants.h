@@ -283,7 +283,7 @@ pair_collection(mutator *m)
 
 	for (i = 0; i < SETS_SAMPLES && made[i].data == NULL; i++)
 	{
-		static sets_parts s;
+		static sets_numbers s;
 
 		make_sets_sample(&s, i);
 		made[i] = put_together(&s);

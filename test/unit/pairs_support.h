@@ -19,7 +19,7 @@ typedef struct way
 	const qset_kernels *kernels;
 	int method;
 	int variant;
-	uint64_t shares;
+	uint64_t shards;
 	uint64_t room; /* the most pairs that one call returns */
 } way;
 
@@ -143,13 +143,13 @@ make_block(const qset_request *r, qset_plan *plan, uint64_t **block)
 }
 
 static inline void
-run_share(const void *block, const way *w, uint64_t share, answer *out)
+run_shard(const void *block, const way *w, uint64_t shard, answer *out)
 {
 	qset_job job;
 	uint64_t count;
 
 	REQUIRE_OK(qset_job_open(&job, block, w->kernels, &test_heap, NULL));
-	qset_job_shard(&job, share, qset_job_rows(&job), w->shares);
+	qset_job_shard(&job, shard, qset_job_rows(&job), w->shards);
 	do
 	{
 		uint64_t room = ROOM - out->count < w->room ? ROOM - out->count : w->room;
@@ -173,14 +173,14 @@ by_sets(const void *x, const void *y)
 	return (a->b > b->b) - (a->b < b->b);
 }
 
-/* Run all shares.  Each share returns its pairs in order; here the pairs of all shares are sorted. */
+/* Run all shards.  Each shard returns its pairs in order; here the pairs of all shards are sorted. */
 static inline void
 run_pairs(const qset_request *request, const way *w, answer *out)
 {
 	qset_request r = *request;
 	qset_plan plan;
 	uint64_t *block;
-	uint64_t share;
+	uint64_t shard;
 
 	r.method = w->method;
 	r.variant = w->variant;
@@ -191,12 +191,12 @@ run_pairs(const qset_request *request, const way *w, answer *out)
 	if (w->method == QSET_BITMAP && w->variant != QSET_VARIANT_AUTO)
 		REQUIRE(plan.resident == (w->variant == QSET_VARIANT_ON));
 	out->count = 0;
-	for (share = 0; share < w->shares; share++)
+	for (shard = 0; shard < w->shards; shard++)
 	{
 		uint64_t first = out->count;
 		uint64_t i;
 
-		run_share(block, w, share, out);
+		run_shard(block, w, shard, out);
 		for (i = first + 1; i < out->count; i++)
 			REQUIRE(by_sets(&out->pair[i - 1], &out->pair[i]) < 0);
 	}

@@ -40,22 +40,22 @@ typedef struct sets_number
 } sets_number;
 
 /* A collection, taken apart. */
-typedef struct sets_parts
+typedef struct sets_numbers
 {
 	uint8_t header[QSET_HEADER_BYTES];
 	sets_number number[SETS_NUMBERS];
 	uint64_t numbers;
-} sets_parts;
+} sets_numbers;
 
 static inline void
-put_part(sets_parts *s, bool fixed, uint64_t value)
+add_number(sets_numbers *s, bool fixed, uint64_t value)
 {
 	REQUIRE(s->numbers < SETS_NUMBERS);
 	s->number[s->numbers++] = (sets_number){ value, fixed };
 }
 
 static inline void
-take_apart(sets_parts *s, const qset_collection *c)
+take_apart(sets_numbers *s, const qset_collection *c)
 {
 	test_bytes b = test_flat(c);
 	uint64_t set;
@@ -67,23 +67,23 @@ take_apart(sets_parts *s, const qset_collection *c)
 	for (i = 0; i < c->universe; i++)
 	{
 		if (c->wide)
-			put_part(s, true, c->high[i]);
-		put_part(s, c->wide || i == 0, c->low[i] - (c->wide || i == 0 ? 0 : c->low[i - 1] + 1));
+			add_number(s, true, c->high[i]);
+		add_number(s, c->wide || i == 0, c->low[i] - (c->wide || i == 0 ? 0 : c->low[i - 1] + 1));
 	}
 	for (set = 0; set < c->sets; set++)
 	{
 		uint64_t at = c->offset[set];
 
-		put_part(s, set == 0,
-				 (uint64_t) c->id[set] - (set == 0 ? 0 : (uint64_t) c->id[set - 1] + 1));
-		put_part(s, false, c->offset[set + 1] - at - 1);
+		add_number(s, set == 0,
+				   (uint64_t) c->id[set] - (set == 0 ? 0 : (uint64_t) c->id[set - 1] + 1));
+		add_number(s, false, c->offset[set + 1] - at - 1);
 		for (i = at; i < c->offset[set + 1]; i++)
-			put_part(s, false, i == at ? c->rank[i] : c->rank[i] - c->rank[i - 1] - UINT64_C(1));
+			add_number(s, false, i == at ? c->rank[i] : c->rank[i] - c->rank[i - 1] - UINT64_C(1));
 	}
 }
 
 static inline test_bytes
-put_together(const sets_parts *s)
+put_together(const sets_numbers *s)
 {
 	static uint8_t body[SETS_BODY];
 	uint64_t length = 0;
@@ -113,7 +113,7 @@ put_together(const sets_parts *s)
 
 /* Change a field of the header.  Counts mostly change by little. */
 static inline void
-mutate_header(mutator *m, sets_parts *s)
+mutate_header(mutator *m, sets_numbers *s)
 {
 	test_bytes header = { s->header, QSET_HEADER_BYTES };
 	uint64_t field = choose(m, choose(m, 4) ? SETS_COUNTS : ALL_OF(sets_fields));
@@ -125,7 +125,7 @@ mutate_header(mutator *m, sets_parts *s)
 
 /* Add or drop a number.  Half of the time a count of the header changes with it. */
 static inline void
-mutate_length(mutator *m, sets_parts *s)
+mutate_length(mutator *m, sets_numbers *s)
 {
 	test_bytes header = { s->header, QSET_HEADER_BYTES };
 	uint64_t at = choose(m, s->numbers);
@@ -144,7 +144,7 @@ mutate_length(mutator *m, sets_parts *s)
 
 /* Move a part of one number to one of the numbers after it. */
 static inline void
-pass_on(mutator *m, sets_parts *s)
+pass_on(mutator *m, sets_numbers *s)
 {
 	uint64_t at = choose(m, s->numbers);
 	uint64_t to = at + 1 + choose(m, 4);
@@ -157,7 +157,7 @@ pass_on(mutator *m, sets_parts *s)
 }
 
 static inline void
-mutate_sets(mutator *m, sets_parts *s)
+mutate_sets(mutator *m, sets_numbers *s)
 {
 	uint64_t at = s->numbers > 0 ? choose(m, s->numbers) : 0;
 
@@ -224,7 +224,7 @@ exercise_collection(const qset_collection *c, test_bytes b, bool pairs)
 }
 
 static inline void
-make_sets_sample(sets_parts *s, uint64_t number)
+make_sets_sample(sets_numbers *s, uint64_t number)
 {
 	uint64_t seed = number * 10;
 	qset_collection c;
@@ -240,9 +240,9 @@ make_sets_sample(sets_parts *s, uint64_t number)
 static inline bool
 try_sets_mutant(mutator *m)
 {
-	static sets_parts made[SETS_SAMPLES];
+	static sets_numbers made[SETS_SAMPLES];
 	static bool known[SETS_SAMPLES];
-	static sets_parts s;
+	static sets_numbers s;
 	uint64_t number = choose(m, SETS_SAMPLES);
 	uint64_t changes = choose(m, MOST_CHANGES + 1);
 	qset_collection c;

@@ -28,7 +28,7 @@
 volatile sig_atomic_t InterruptPending;
 sigjmp_buf *PG_exception_stack;
 ErrorContextCallback *error_context_stack;
-static int looks;   /* checks for interrupts */
+static int checks;  /* checks for interrupts */
 static int jump_at; /* number of the check that ends the query; 0: none */
 static int chunks;  /* not yet released */
 
@@ -62,7 +62,7 @@ pg_re_throw(void)
 void
 ProcessInterrupts(void)
 {
-	if (++looks == jump_at)
+	if (++checks == jump_at)
 		siglongjmp(*PG_exception_stack, 1);
 }
 
@@ -79,7 +79,7 @@ alloc_interrupted(const qb_memory *memory, size_t bytes, int at)
 	sigjmp_buf query;
 	void *volatile table = NULL;
 
-	looks = 0;
+	checks = 0;
 	jump_at = at;
 	InterruptPending = true;
 	PG_exception_stack = &query;
@@ -99,7 +99,7 @@ large_tables_are_cleared_in_steps(void **state)
 	(void) state;
 	ContextMemory(NULL, &memory);
 	table = alloc_interrupted(&memory, TABLE_BYTES, 0);
-	REQUIRE(table != NULL && looks == (int) (TABLE_BYTES / AT_ONCE));
+	REQUIRE(table != NULL && checks == (int) (TABLE_BYTES / AT_ONCE));
 	require_zeros(table, TABLE_BYTES);
 	memory.release(memory.context, table);
 	REQUIRE(chunks == 0);
@@ -116,13 +116,13 @@ an_interrupt_leaves_nothing(void **state)
 	for (at = 1; at <= (int) (TABLE_BYTES / AT_ONCE); at++)
 	{
 		REQUIRE(alloc_interrupted(&memory, TABLE_BYTES, at) == NULL);
-		REQUIRE(looks == at && chunks == 0);
+		REQUIRE(checks == at && chunks == 0);
 	}
 }
 
 /* Small tables are cleared without a check for interrupts, also those that are kept for the next state. */
 static void
-small_tables_take_no_look(void **state)
+small_tables_take_no_check(void **state)
 {
 	static const size_t sizes[] = { 8, 4096, MB, AT_ONCE };
 	size_t i;
@@ -136,14 +136,14 @@ small_tables_take_no_look(void **state)
 
 		ContextMemory(NULL, &memory);
 		table = alloc_interrupted(&memory, sizes[i], 1);
-		REQUIRE(table != NULL && looks == 0);
+		REQUIRE(table != NULL && checks == 0);
 		require_zeros(table, sizes[i]);
 		memory.release(memory.context, table);
 
 		KeptTableInit(&kept, NULL);
 		KeptTableMemory(&kept, &memory);
 		table = alloc_interrupted(&memory, sizes[i], 1);
-		REQUIRE(table != NULL && looks == 0);
+		REQUIRE(table != NULL && checks == 0);
 		require_zeros(table, sizes[i]);
 		memory.release(memory.context, table);
 		if (kept.table)
@@ -158,7 +158,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(large_tables_are_cleared_in_steps),
 		cmocka_unit_test(an_interrupt_leaves_nothing),
-		cmocka_unit_test(small_tables_take_no_look),
+		cmocka_unit_test(small_tables_take_no_check),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

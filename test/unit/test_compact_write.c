@@ -1,6 +1,6 @@
 /*
  * test_compact_write.c
- *		Writing the compact encoding: all instructions write the same bytes, with and without marks.
+ *		Writing the compact encoding: all instructions write the same bytes, with and without a presence bitmap.
  *
  * test/unit/test_compact_write.c
  */
@@ -65,13 +65,13 @@ damaged_indexes_are_no_counters(void **state)
 	qs_free(&sk);
 }
 
-/* ---- by marks ---- */
+/* ---- by presence ---- */
 
 static void
-require_same_by_marks(const qs_sketch *sk, const uint64_t *marks)
+require_same_by_presence(const qs_sketch *sk, const uint64_t *presence)
 {
 	test_bytes b = test_write(sk);
-	qs_flat flat = qs_flat_present(sk, marks);
+	qs_flat flat = qs_flat_present(sk, presence);
 	uint8_t *marked = malloc(flat.bytes);
 
 	REQUIRE(marked != NULL && flat.bytes == b.length);
@@ -90,16 +90,16 @@ remove_again(qs_sketch *sk, const uint64_t *key, size_t count)
 		REQUIRE_OK(test_try_remove(sk, key[k], 1 + (int64_t) (key[k] % 300)));
 }
 
-/* Marks that are updated while keys come and go must equal marks that are made anew. */
+/* A bitmap that is updated while keys come and go must equal a bitmap that is made anew. */
 static void
-marks_follow_keys(const char *set, int structure, uint64_t n, bool wide)
+presence_follows_keys(const char *set, int structure, uint64_t n, bool wide)
 {
 	static const uint64_t keys[] = { 1, 30, 900 };
 	static uint64_t key[900];
 	test_rng rng = test_seeded(14);
 	qs_sketch sk;
 	uint64_t words;
-	uint64_t *marks;
+	uint64_t *presence;
 	uint64_t *anew;
 	size_t i, k;
 
@@ -107,10 +107,10 @@ marks_follow_keys(const char *set, int structure, uint64_t n, bool wide)
 	if (wide)
 		test_insert(&sk, 1, INT64_C(1) << 40);
 	words = qs_presence_words(&sk.params);
-	marks = calloc(words, sizeof(*marks));
+	presence = calloc(words, sizeof(*presence));
 	anew = calloc(words, sizeof(*anew));
-	REQUIRE(marks != NULL && anew != NULL && qb_isa_use(set));
-	qs_presence_all(&sk, marks);
+	REQUIRE(presence != NULL && anew != NULL && qb_isa_use(set));
+	qs_presence_all(&sk, presence);
 	for (i = 0; i < 2 * ALL_OF(keys); i++)
 	{
 		for (k = 0; k < keys[i / 2]; k++)
@@ -119,18 +119,18 @@ marks_follow_keys(const char *set, int structure, uint64_t n, bool wide)
 			test_insert(&sk, key[k], 1 + (int64_t) (key[k] % 300));
 		if (i % 2)
 			remove_again(&sk, key, keys[i / 2]);
-		qs_presence_keys(&sk, marks, key, keys[i / 2]);
+		qs_presence_keys(&sk, presence, key, keys[i / 2]);
 		qs_presence_all(&sk, anew);
-		REQUIRE(memcmp(marks, anew, words * sizeof(*marks)) == 0);
-		require_same_by_marks(&sk, marks);
+		REQUIRE(memcmp(presence, anew, words * sizeof(*presence)) == 0);
+		require_same_by_presence(&sk, presence);
 	}
 	free(anew);
-	free(marks);
+	free(presence);
 	qs_free(&sk);
 }
 
 static void
-marks_give_the_same_bytes(void **state)
+presence_gives_the_same_bytes(void **state)
 {
 	static const uint64_t sizes[] = { 1, 65, 1000, 8192 };
 	size_t n, i;
@@ -142,8 +142,8 @@ marks_give_the_same_bytes(void **state)
 	for (n = 0; n < ALL_OF(sizes) && qb_isa_use(test_isas[i]); n++)
 	{
 		WHERE("%s, %s of %d", test_isas[i], qs_structure_name(s), (int) sizes[n]);
-		marks_follow_keys(test_isas[i], s, sizes[n], false);
-		marks_follow_keys(test_isas[i], s, sizes[n], true);
+		presence_follows_keys(test_isas[i], s, sizes[n], false);
+		presence_follows_keys(test_isas[i], s, sizes[n], true);
 	}
 	qb_isa_use("auto");
 	test_no_leak();
@@ -155,7 +155,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_instructions_write_the_same),
 		cmocka_unit_test(damaged_indexes_are_no_counters),
-		cmocka_unit_test(marks_give_the_same_bytes),
+		cmocka_unit_test(presence_gives_the_same_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,15 +8,15 @@
 
 #include <math.h>
 
-/* Make a filter of which this share of bits is set.  Only its header is used. */
+/* Make a filter of which this fraction of bits is set.  Only its header is used. */
 static qf_filter
-filled(uint32_t k, double p, double share)
+filled(uint32_t k, double p, double fraction)
 {
 	qf_params params = filter_params(1 << 24, k, p, 0);
 	qf_filter f;
 
 	filter_init(&f, &params);
-	f.ones = (uint64_t) (share * (1 << 24));
+	f.ones = (uint64_t) (fraction * (1 << 24));
 	f.rows = 1000;
 	return f;
 }
@@ -28,9 +28,9 @@ binomial(uint32_t k, uint32_t y, double chance)
 			   (k - y) * log1p(-chance));
 }
 
-/* The expected share of set positions of a key, if its own bits do not matter to the filter. */
+/* The expected fraction of set positions of a key, if its own bits do not matter to the filter. */
 static double
-share_at(const qf_scale *s, double frequency)
+fraction_at(const qf_scale *s, double frequency)
 {
 	return 1 - s->zero * exp(-frequency * s->step);
 }
@@ -56,11 +56,11 @@ estimates_are_unbiased(void **state)
 			qf_scale_make(&s, &f);
 			for (y = 0; y <= hashes[a]; y++)
 			{
-				double weight = binomial(hashes[a], y, share_at(&s, frequencies[b]));
-				double told = qf_estimate(&s, y);
+				double weight = binomial(hashes[a], y, fraction_at(&s, frequencies[b]));
+				double estimate = qf_estimate(&s, y);
 
-				mean += weight * told;
-				squares += weight * told * told;
+				mean += weight * estimate;
+				squares += weight * estimate * estimate;
 			}
 			sd = sqrt(squares - mean * mean);
 			REQUIRE(fabs(mean - frequencies[b]) < 1 + frequencies[b] * 0.001);
@@ -93,7 +93,7 @@ estimates_are_unbiased_where_one_key_is_all_rows(void **state)
 	assert_true(p.m < p.k * 4);
 	for (t = 0; t < TRIALS; t++)
 	{
-		double told;
+		double estimate;
 		qf_scale s;
 		qf_filter f;
 
@@ -102,9 +102,9 @@ estimates_are_unbiased_where_one_key_is_all_rows(void **state)
 		filter_init(&f, &p);
 		filter_insert(&f, keys, FREQUENCY, 0, (uint64_t) t);
 		qf_scale_make(&s, &f);
-		told = qf_estimate(&s, filter_query(&f, keys[0])) / FREQUENCY;
-		sum += told;
-		squares += told * told;
+		estimate = qf_estimate(&s, filter_query(&f, keys[0])) / FREQUENCY;
+		sum += estimate;
+		squares += estimate * estimate;
 		theory += qf_relative_sd(&s, FREQUENCY) / TRIALS;
 		qf_free(&f);
 	}
@@ -130,14 +130,14 @@ static void
 bounds_enclose_the_estimate(void **state)
 {
 	static const double confidences[] = { 0.0, 0.01, 0.5, 0.95, 0.999999 };
-	static const double shares[] = { 0, 0.26, 0.9, 1 };
+	static const double fractions[] = { 0, 0.26, 0.9, 1 };
 	size_t c, n;
 	uint32_t y;
 
 	(void) state;
-	for (n = 0; n < ALL_OF(shares); n++)
+	for (n = 0; n < ALL_OF(fractions); n++)
 	{
-		qf_filter f = filled(200, 0.001, shares[n]);
+		qf_filter f = filled(200, 0.001, fractions[n]);
 		qf_scale s;
 
 		qf_scale_make(&s, &f);
@@ -150,7 +150,7 @@ bounds_enclose_the_estimate(void **state)
 				qf_bounds b = qf_bounds_of(&s, y, qf_deviations(confidences[c]));
 				qf_bounds less = qf_bounds_of(&s, y > 0 ? y - 1 : 0, qf_deviations(confidences[c]));
 
-				WHERE("share %g, y %u, confidence %g", shares[n], y, confidences[c]);
+				WHERE("share %g, y %u, confidence %g", fractions[n], y, confidences[c]);
 				REQUIRE(0 <= b.lower && b.lower <= b.estimate && b.estimate <= b.upper);
 				REQUIRE(b.lower <= narrow.lower && b.upper >= narrow.upper);
 				REQUIRE(less.lower <= b.lower && less.estimate <= b.estimate &&

@@ -28,11 +28,11 @@ forecast(const qs_params *params, double rows, double keys, double confidence)
 }
 
 /*
- * Compare a sketch of this many keys with its forecast.  "most" and "share" say how far off
+ * Compare a sketch of this many keys with its forecast.  "most" and "fraction" say how far off
  * the forecast may be.
  */
 static void
-require_near(const qs_sketch *sk, qs_forecast f, double confidence, double most, double share)
+require_near(const qs_sketch *sk, qs_forecast f, double confidence, double most, double fraction)
 {
 	qs_noise noise;
 	double error, bytes;
@@ -43,7 +43,7 @@ require_near(const qs_sketch *sk, qs_forecast f, double confidence, double most,
 	WHERE("structure %d, total %g, confidence %g: error %g, forecast %g; bytes %g, forecast %g",
 		  sk->params.structure, (double) sk->total, confidence, error, f.error, bytes,
 		  f.table_bytes);
-	REQUIRE(fabs(f.error - error) <= most + share * error);
+	REQUIRE(fabs(f.error - error) <= most + fraction * error);
 	REQUIRE(fabs(f.table_bytes - bytes) <= 0.1 * bytes);
 	qs_noise_free(&noise);
 }
@@ -75,7 +75,7 @@ spread_weight(uint64_t i, double least)
 #define SOME 2000
 
 static void
-compare_weights(int structure, uint64_t n, uint64_t keys, double least, double share)
+compare_weights(int structure, uint64_t n, uint64_t keys, double least, double fraction)
 {
 	static const double confidences[] = { 0.5, 0.95, 0.99 };
 	qs_params params = test_usual_params(structure, n);
@@ -94,7 +94,7 @@ compare_weights(int structure, uint64_t n, uint64_t keys, double least, double s
 		test_insert(&sk, test_key(i), spread_weight(i, least));
 	for (i = 0; i < ALL_OF(confidences); i++)
 		require_near(&sk, forecast_of(&params, &load, confidences[i]), confidences[i], 3 * least,
-					 share);
+					 fraction);
 	qs_free(&sk);
 }
 

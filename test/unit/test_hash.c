@@ -313,14 +313,14 @@ masks_are_uniform(void **state)
 	}
 }
 
-/* Rotate a mask by one place, the slow way. */
+/* Rotate a mask by one position, the slow way. */
 static uint32_t
 turned_once(uint32_t mask, uint32_t m)
 {
 	return (mask << 1 & (uint32_t) ((UINT64_C(1) << m) - 1)) | (mask >> (m - 1) & 1);
 }
 
-/* Bits 16 .. 31 of hv, and no others, choose one of m places.  All places are equally likely. */
+/* Bits 16 .. 31 of hv, and no others, choose one of m positions.  All positions are equally likely. */
 static void
 turning_moves_bits_around(void **state)
 {
@@ -339,10 +339,10 @@ turning_moves_bits_around(void **state)
 			uint32_t mask = (uint32_t) test_random(&rng) & (uint32_t) ((UINT64_C(1) << m) - 1);
 			uint32_t wanted = mask;
 			uint64_t hv = (test_random(&rng) & ~(UINT64_C(65535) << 16)) | (uint64_t) i << 16;
-			uint32_t places = (uint32_t) i * m / 65536;
+			uint32_t positions = (uint32_t) i * m / 65536;
 			uint32_t k;
 
-			for (k = 0; k < places; k++)
+			for (k = 0; k < positions; k++)
 				wanted = turned_once(wanted, m);
 			assert_int_equal(qs_mask_rotation(mask, m, hv), wanted);
 			seen[__builtin_ctz(qs_mask_rotation(1, m, hv))]++;

@@ -19,7 +19,7 @@ static const double levels[] = { 0, 0.1, 0.5, 0.9, 0.95, 0.99, 1 };
 /* For each estimate, how many of all choices of counters give it to an absent key. */
 typedef struct census
 {
-	double told[VALUES];
+	double estimates[VALUES];
 	double choices;
 } census;
 
@@ -29,7 +29,7 @@ static void
 count_value(census *c, uint64_t value)
 {
 	REQUIRE(value < VALUES);
-	c->told[value]++;
+	c->estimates[value]++;
 	c->choices++;
 }
 
@@ -101,23 +101,23 @@ take_census(census *c, const qs_sketch *sk)
 	}
 	for (b = 0; b < sk->params.n; b++)
 	{
-		qs_bucket_read(sk, QS_SIDE_TOLD, b, value);
-		if (qs_bucket_is_fat(sk, QS_SIDE_TOLD))
+		qs_bucket_read(sk, QS_SIDE_ESTIMATE, b, value);
+		if (qs_bucket_is_fat(sk, QS_SIDE_ESTIMATE))
 			count_cells(c, value, sk->params.z);
 		else
-			count_masks(c, value, qs_bucket_counters(sk, QS_SIDE_TOLD), sk->params.depth);
+			count_masks(c, value, qs_bucket_counters(sk, QS_SIDE_ESTIMATE), sk->params.depth);
 	}
 }
 
-/* Returns the least value that at least this share of the choices does not exceed. */
+/* Returns the least value that at least this fraction of the choices does not exceed. */
 static int64_t
-quantile(const census *c, double share)
+quantile(const census *c, double fraction)
 {
 	double sum = 0;
 	int64_t v;
 
 	for (v = 0; v < VALUES - 1; v++)
-		if ((sum += c->told[v]) >= (share - 1e-9) * c->choices && sum > 0)
+		if ((sum += c->estimates[v]) >= (fraction - 1e-9) * c->choices && sum > 0)
 			break;
 	return v;
 }
@@ -129,7 +129,7 @@ census_mean(const census *c)
 	int v;
 
 	for (v = 0; v < VALUES; v++)
-		sum += v * c->told[v];
+		sum += v * c->estimates[v];
 	return sum / c->choices;
 }
 
@@ -219,7 +219,7 @@ draw_counts(uint64_t seed, bool skewed)
 }
 
 static double
-share_within(const qs_sketch *sk, int64_t error, bool present)
+fraction_within(const qs_sketch *sk, int64_t error, bool present)
 {
 	int within = 0;
 	int i;
@@ -230,7 +230,7 @@ share_within(const qs_sketch *sk, int64_t error, bool present)
 	return (double) within / KEYS;
 }
 
-/* With few keys and one seed, shares may be off by two points, or by more if slim counters are used. */
+/* With few keys and one seed, fractions may be off by two points, or by more if slim counters are used. */
 static void
 check_keys(const qs_sketch *sk, const qs_noise *noise)
 {
@@ -241,12 +241,12 @@ check_keys(const qs_sketch *sk, const qs_noise *noise)
 	{
 		int64_t error = qs_noise_error(noise, levels[i], 1);
 
-		REQUIRE(share_within(sk, error, false) >= levels[i] - 0.02);
-		REQUIRE(share_within(sk, error, true) >= levels[i] - 0.02);
+		REQUIRE(fraction_within(sk, error, false) >= levels[i] - 0.02);
+		REQUIRE(fraction_within(sk, error, true) >= levels[i] - 0.02);
 		if (i > 0)
-			REQUIRE(share_within(sk, error - 1, false) <= levels[i] + 0.02);
+			REQUIRE(fraction_within(sk, error - 1, false) <= levels[i] + 0.02);
 		if (i > 0 && !slim)
-			REQUIRE(share_within(sk, error - 1, true) <= levels[i] + 0.02);
+			REQUIRE(fraction_within(sk, error - 1, true) <= levels[i] + 0.02);
 	}
 }
 

@@ -204,13 +204,13 @@ it_holds_with_few_masks(void **state)
 
 /* True if measuring for one probe reads the bucket of the key. */
 static bool
-is_looked_at(const qs_sketch *sk, uint64_t fingerprint)
+is_measured(const qs_sketch *sk, uint64_t fingerprint)
 {
 	uint64_t bucket = qb_reduce(qb_hash(fingerprint, sk->seed_key), sk->params.n);
-	uint64_t looks = qs_noise_buckets(sk, 1);
-	uint64_t i = (bucket * looks + sk->params.n - 1) / sk->params.n;
+	uint64_t measured = qs_noise_buckets(sk, 1);
+	uint64_t i = (bucket * measured + sk->params.n - 1) / sk->params.n;
 
-	return i < looks && i * sk->params.n / looks == bucket;
+	return i < measured && i * sk->params.n / measured == bucket;
 }
 
 /* In a large table, measuring for one probe reads some of the buckets, and for several probes all. */
@@ -225,7 +225,7 @@ rare_noise_is_found(void **state)
 	(void) state;
 	test_init_dense(&sk, &p);
 	REQUIRE(qs_noise_buckets(&sk, 1) == p.n - 64 && qs_noise_buckets(&sk, 2) == p.n);
-	while (is_looked_at(&sk, lone))
+	while (is_measured(&sk, lone))
 		lone++;
 	test_insert(&sk, lone, 12345);
 	REQUIRE_OK(qs_noise_init(&one, &sk, 1, &test_heap));

@@ -156,11 +156,11 @@ merges_exactly(const peer_kind *kind)
 
 /* True if the estimate of a merged structure keeps its promise. */
 static bool
-is_kept(const peer_kind *kind, int64_t told, int64_t truth, int64_t bound)
+is_kept(const peer_kind *kind, int64_t estimate, int64_t truth, int64_t bound)
 {
 	if (kind == &peer_topn)
-		return told <= truth;
-	return kind == &peer_space_saving ? told >= truth || truth <= bound : told >= truth;
+		return estimate <= truth;
+	return kind == &peer_space_saving ? estimate >= truth || truth <= bound : estimate >= truth;
 }
 
 static void
@@ -168,16 +168,16 @@ check_merged(const stream *s, const peer_kind *kind)
 {
 	peer_order order = { .bytes = BYTES, .keys = 50, .seed = 1, .input = s };
 	void *whole = peer_fill(kind, &order);
-	void *merged = peer_fill_parts(kind, &order, 7);
+	void *merged = peer_fill_shards(kind, &order, 7);
 	int64_t bound = kind->bound ? kind->bound(merged) : 0;
 	uint32_t i;
 
 	for (i = 0; i < s->keys; i++)
 	{
-		int64_t told = kind->estimate(merged, s->key[i]);
+		int64_t estimate = kind->estimate(merged, s->key[i]);
 
-		REQUIRE(merges_exactly(kind) ? told == kind->estimate(whole, s->key[i])
-									 : is_kept(kind, told, s->count[i], bound));
+		REQUIRE(merges_exactly(kind) ? estimate == kind->estimate(whole, s->key[i])
+									 : is_kept(kind, estimate, s->count[i], bound));
 	}
 	REQUIRE(kind->bytes(merged) == kind->bytes(whole));
 	if (kind->bound)
@@ -248,11 +248,11 @@ check_below_count_min(const peer_kind *kind, uint64_t bytes, uint64_t width, uin
 				s.weight ? (uint32_t) s.weight[r] : 1;
 	for (i = 0; i < s.keys; i++)
 	{
-		int64_t told = kind->estimate(peer, s.key[i]);
+		int64_t estimate = kind->estimate(peer, s.key[i]);
 		int64_t most = count_min(cell, width, order.seed, group, s.key[i]);
 
-		REQUIRE(told >= s.count[i] && told <= most);
-		better |= told < most;
+		REQUIRE(estimate >= s.count[i] && estimate <= most);
+		better |= estimate < most;
 	}
 	REQUIRE(better);
 	kind->free(peer);

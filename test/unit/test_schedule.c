@@ -364,14 +364,14 @@ static void
 short_requests_are_next(void **state)
 {
 	uint64 waited = 0;
-	int turn;
+	int round;
 	int i;
 
 	(void) state;
 	start();
 	for (i = 0; i < 5 * (PROCESSES - 1); i++)
 		ask(i % (PROCESSES - 1), 1, i % (PROCESSES - 1) % ENTRIES, 0, 1000000);
-	for (turn = 0; turn < 1000; turn++)
+	for (round = 0; round < 1000; round++)
 	{
 		const GpuSlot *slot;
 

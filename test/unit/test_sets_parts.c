@@ -9,20 +9,20 @@
 #include "sets/builder.h"
 
 #define SEEDS 1200
-#define PARTS 5
+#define RUNS  5
 
 /* Runs of a made-up collection, and a builder that got the rows of all runs. */
 typedef struct scattered
 {
 	qset_builder all;
-	qset_run run[PARTS];
-	void *block[PARTS];
+	qset_run run[RUNS];
+	void *block[RUNS];
 	uint32_t count;
 } scattered;
 
 /* Draw ids and elements of several kinds: few, many, far apart, or a single one. */
 static void
-fill_part(test_rng *rng, uint64_t rows, uint64_t ids, int far, qset_builder *b, qset_builder *all)
+fill_run(test_rng *rng, uint64_t rows, uint64_t ids, int far, qset_builder *b, qset_builder *all)
 {
 	uint64_t i;
 
@@ -47,19 +47,19 @@ scatter_rows(scattered *s, uint64_t seed)
 	uint32_t i;
 
 	test_builder(&s->all, seed % 2);
-	s->count = 1 + (uint32_t) test_below(&rng, PARTS);
+	s->count = 1 + (uint32_t) test_below(&rng, RUNS);
 	for (i = 0; i < s->count; i++)
 	{
 		qset_builder b;
-		qset_collection placed;
+		qset_collection grouped;
 
 		test_builder(&b, seed % 2);
-		fill_part(&rng, test_below(&rng, 400) * test_below(&rng, 2), ids, far, &b, &s->all);
-		REQUIRE_OK(qset_builder_place(&b, &placed));
-		s->block[i] = test_array(qset_run_bytes(&placed), 1);
-		qset_run_write(&placed, s->block[i]);
+		fill_run(&rng, test_below(&rng, 400) * test_below(&rng, 2), ids, far, &b, &s->all);
+		REQUIRE_OK(qset_builder_group(&b, &grouped));
+		s->block[i] = test_array(qset_run_bytes(&grouped), 1);
+		qset_run_write(&grouped, s->block[i]);
 		qset_run_open(&s->run[i], s->block[i]);
-		qset_collection_free(&placed);
+		qset_collection_free(&grouped);
 		qset_builder_free(&b);
 	}
 }
@@ -75,7 +75,7 @@ scattered_free(scattered *s)
 }
 
 static void
-share_free(qset_collection *shard)
+shard_free(qset_collection *shard)
 {
 	free(shard->id);
 	free(shard->offset);
@@ -86,7 +86,7 @@ share_free(qset_collection *shard)
 
 /* Run all steps, each shard in an order of its own.  Arrays have exactly the requested room. */
 static qb_status
-make_shares(qset_runs *runs, uint32_t shards, qset_collection *shard)
+make_shards(qset_runs *runs, uint32_t shards, qset_collection *shard)
 {
 	bool wide = runs->run[0].rows.wide;
 	qb_status status = qset_runs_cut(runs, shards);
@@ -116,24 +116,24 @@ make_shares(qset_runs *runs, uint32_t shards, qset_collection *shard)
 }
 
 static qb_status
-build_in_shares(const scattered *s, uint32_t shards, qset_collection *out)
+build_in_shards(const scattered *s, uint32_t shards, qset_collection *out)
 {
 	qset_runs runs = { .run = s->run, .count = s->count, .memory = &test_heap };
-	qset_collection shard[QSET_MOST_SHARES] = { { .wide = false } };
-	qb_status status = make_shares(&runs, shards, shard);
+	qset_collection shard[QSET_MOST_SHARDS] = { { .wide = false } };
+	qb_status status = make_shards(&runs, shards, shard);
 	uint32_t i;
 
 	if (status == QB_OK)
 		status = qset_runs_join(shard, shards, &test_qi_keys, out, &test_heap);
 	for (i = 0; i < shards; i++)
-		share_free(&shard[i]);
+		shard_free(&shard[i]);
 	return status;
 }
 
 static void
 same_as_by_one(void **state)
 {
-	static const uint32_t shards[] = { 1, 2, 3, 20, QSET_MOST_SHARES };
+	static const uint32_t shards[] = { 1, 2, 3, 20, QSET_MOST_SHARDS };
 	uint64_t seed;
 
 	(void) state;
@@ -146,7 +146,7 @@ same_as_by_one(void **state)
 		WHERE("seed %d", (int) seed);
 		scatter_rows(&s, seed);
 		REQUIRE_OK(qset_builder_finish(&s.all, &wanted));
-		REQUIRE_OK(build_in_shares(&s, shards[seed % ALL_OF(shards)], &got));
+		REQUIRE_OK(build_in_shards(&s, shards[seed % ALL_OF(shards)], &got));
 		test_require_collection(&got);
 		REQUIRE(test_same_collection(&wanted, &got));
 		qset_collection_free(&wanted);
@@ -158,12 +158,12 @@ same_as_by_one(void **state)
 
 /* Shards of many rows have about the same size, wherever the rows are. */
 static void
-shares_are_even(void **state)
+shards_are_even(void **state)
 {
 	enum
 	{
 		ROWS = 100000,
-		SHARES = 8
+		SHARDS = 8
 	};
 	scattered s = { .count = 2 };
 	qset_runs runs = { .run = s.run, .count = 2, .memory = &test_heap };
@@ -176,25 +176,25 @@ shares_are_even(void **state)
 	for (i = 0; i < 2; i++)
 	{
 		qset_builder b;
-		qset_collection placed;
+		qset_collection grouped;
 
 		test_builder(&b, false);
 		for (row = 0; row < ROWS; row++)
 			test_add(&b, (int64_t) test_below(&rng, 1000 + 9000 * i), test_random(&rng) >> 20 >> i);
-		REQUIRE_OK(qset_builder_place(&b, &placed));
-		s.block[i] = test_array(qset_run_bytes(&placed), 1);
-		qset_run_write(&placed, s.block[i]);
+		REQUIRE_OK(qset_builder_group(&b, &grouped));
+		s.block[i] = test_array(qset_run_bytes(&grouped), 1);
+		qset_run_write(&grouped, s.block[i]);
 		qset_run_open(&s.run[i], s.block[i]);
-		qset_collection_free(&placed);
+		qset_collection_free(&grouped);
 		qset_builder_free(&b);
 	}
-	REQUIRE_OK(qset_runs_cut(&runs, SHARES));
-	for (i = 0; i < SHARES; i++)
+	REQUIRE_OK(qset_runs_cut(&runs, SHARDS));
+	for (i = 0; i < SHARDS; i++)
 	{
 		qset_room room = qset_shard_room(&runs, i);
 
-		REQUIRE(room.elements > ROWS * 2 / SHARES / 2 && room.elements < ROWS * 2 / SHARES * 2);
-		REQUIRE(room.universe > ROWS * 2 / SHARES / 2 && room.universe < ROWS * 2 / SHARES * 2);
+		REQUIRE(room.elements > ROWS * 2 / SHARDS / 2 && room.elements < ROWS * 2 / SHARDS * 2);
+		REQUIRE(room.universe > ROWS * 2 / SHARDS / 2 && room.universe < ROWS * 2 / SHARDS * 2);
 	}
 	scattered_free(&s);
 	test_no_leak();
@@ -214,7 +214,7 @@ no_memory(void **state)
 		qset_collection c;
 
 		test_fail_at(fail);
-		status = build_in_shares(&s, 3, &c);
+		status = build_in_shards(&s, 3, &c);
 		test_fail_at(0);
 		REQUIRE(status == QB_OK || status == QB_NO_MEMORY);
 		if (status == QB_OK)
@@ -230,7 +230,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(same_as_by_one),
-		cmocka_unit_test(shares_are_even),
+		cmocka_unit_test(shards_are_even),
 		cmocka_unit_test(no_memory),
 	};
 

@@ -1,6 +1,6 @@
 /*
  * test_sets_share.c
- *		All pairs: shares have about the same work.  Their pairs, one share after another,
+ *		All pairs: shards have about the same work.  Their pairs, one shard after another,
  *		are the pairs of all rows.
  *
  * test/unit/test_sets_share.c
@@ -11,7 +11,7 @@
 #define ROOM  20000
 
 static qset_pair whole[ROOM];
-static qset_pair parts[ROOM];
+static qset_pair joined[ROOM];
 
 /* Append the pairs of some rows, fetching a few at a time; returns the new number of pairs. */
 static uint64_t
@@ -46,19 +46,19 @@ prepared_block(const qset_request *r)
 
 /* Check that the ranges follow one another from the first row to the last. */
 static void
-require_partition(const uint64_t *first, uint64_t shares, uint64_t rows)
+require_partition(const uint64_t *first, uint64_t shards, uint64_t rows)
 {
 	uint64_t i;
 
-	REQUIRE(first[0] == 0 && first[shares] == rows);
-	for (i = 0; i < shares; i++)
+	REQUIRE(first[0] == 0 && first[shards] == rows);
+	for (i = 0; i < shards; i++)
 		REQUIRE(first[i] <= first[i + 1]);
 }
 
 static void
-try_shares(const void *block, uint64_t shares, uint64_t room)
+try_shards(const void *block, uint64_t shards, uint64_t room)
 {
-	uint64_t *first = test_array(shares + 1, sizeof(*first));
+	uint64_t *first = test_array(shards + 1, sizeof(*first));
 	uint64_t all;
 	uint64_t got = 0;
 	uint64_t i;
@@ -66,11 +66,11 @@ try_shares(const void *block, uint64_t shares, uint64_t room)
 
 	REQUIRE_OK(qset_job_open(&job, block, &qset_kernels_plain, &test_heap, NULL));
 	all = append(&job, 0, qset_job_rows(&job), whole, 0, 1000);
-	REQUIRE_OK(qset_job_split(&job, first, shares));
-	require_partition(first, shares, qset_job_rows(&job));
-	for (i = 0; i < shares; i++)
-		got = append(&job, first[i], first[i + 1], parts, got, room);
-	REQUIRE(got == all && memcmp(whole, parts, all * sizeof(qset_pair)) == 0);
+	REQUIRE_OK(qset_job_split(&job, first, shards));
+	require_partition(first, shards, qset_job_rows(&job));
+	for (i = 0; i < shards; i++)
+		got = append(&job, first[i], first[i + 1], joined, got, room);
+	REQUIRE(got == all && memcmp(whole, joined, all * sizeof(qset_pair)) == 0);
 	qset_job_close(&job);
 	free(first);
 }
@@ -101,7 +101,7 @@ pairs_in_order(void **state)
 
 			r.method = method;
 			block = prepared_block(&r);
-			try_shares(block, 1 + test_below(&rng, 40), 1 + test_below(&rng, 30));
+			try_shards(block, 1 + test_below(&rng, 40), 1 + test_below(&rng, 30));
 			free(block);
 		}
 		qset_collection_free(&c);
@@ -154,7 +154,7 @@ skewed_collection(qset_collection *c)
 static void
 same_work(void **state)
 {
-	const uint64_t shares = 20;
+	const uint64_t shards = 20;
 	uint64_t work[20] = { 0 };
 	uint64_t first[21];
 	uint64_t all = 0;
@@ -177,14 +177,14 @@ same_work(void **state)
 	for (i = 0; i < c.elements; i++)
 		later[c.rank[i]]++;
 	REQUIRE_OK(qset_job_open(&job, block, &qset_kernels_plain, &test_heap, NULL));
-	REQUIRE_OK(qset_job_split(&job, first, shares));
-	for (i = 0; i < shares; i++)
+	REQUIRE_OK(qset_job_split(&job, first, shards));
+	for (i = 0; i < shards; i++)
 		for (s = first[i]; s < first[i + 1]; s++)
 			work[i] += events_of(&c, later, s);
-	for (i = 0; i < shares; i++)
+	for (i = 0; i < shards; i++)
 		all += work[i];
-	for (i = 0; i < shares; i++)
-		REQUIRE(work[i] * shares < all * 13 / 10);
+	for (i = 0; i < shards; i++)
+		REQUIRE(work[i] * shards < all * 13 / 10);
 	qset_job_close(&job);
 	free(later);
 	free(block);
@@ -199,7 +199,7 @@ stop_at_once(void *context)
 	return true;
 }
 
-/* Computing the shares asks whether to go on, if it takes long enough. */
+/* Computing the shards asks whether to go on, if it takes long enough. */
 static void
 stops_when_told(void **state)
 {

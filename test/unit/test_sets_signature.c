@@ -98,7 +98,7 @@ make_sieved(sieved *x, uint64_t seed)
 	x->sieve = (qset_sieve){ x->column, x->signature, .from = (uint32_t) test_below(&rng, 99) };
 	x->sieve.row_size = 20 + test_below(&rng, words * 40);
 	x->sieve.row_known = x->sieve.row_size - test_below(&rng, 3);
-	x->sieve.share = test_random(&rng) >> 33;
+	x->sieve.fraction = test_random(&rng) >> 33;
 	x->sieve.min_count = test_below(&rng, 10);
 	for (i = 0; i < words; i++)
 		row[i] = test_random(&rng) & test_random(&rng);
@@ -119,7 +119,7 @@ naive_sieve(const sieved *x, uint32_t column)
 	const qset_sieve *s = &x->sieve;
 	uint64_t size = x->column[column].size;
 	uint64_t needed =
-		(uint64_t) (((unsigned __int128) (s->row_size + size) * s->share + UINT32_MAX) >> 32);
+		(uint64_t) (((unsigned __int128) (s->row_size + size) * s->fraction + UINT32_MAX) >> 32);
 	uint64_t different = 0;
 	int w;
 

@@ -156,11 +156,11 @@ bytes_hash(void **state)
 			uint8_t *bytes = calloc(1, length > 0 ? length : 1);
 
 			use_secret(secret);
-			seen[count++] = qb_hash_bytes(bytes, length, qb_own_secret.word);
+			seen[count++] = qb_hash_bytes(bytes, length, qb_process_secret.word);
 			for (i = 0; i < length; i++)
 			{
 				bytes[i] = 1;
-				seen[count++] = qb_hash_bytes(bytes, length, qb_own_secret.word);
+				seen[count++] = qb_hash_bytes(bytes, length, qb_process_secret.word);
 				bytes[i] = 0;
 			}
 			free(bytes);

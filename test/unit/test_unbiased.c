@@ -80,7 +80,7 @@ strange_cells(const qs_sketch *sk, uint64_t hv, const uint64_t *cell, uint32_t j
 
 /* The mean over all choices of one cell in each of three sub-buckets. */
 static double
-defined_fat(const qs_sketch *sk, uint64_t hv, double told)
+defined_fat(const qs_sketch *sk, uint64_t hv, double estimate)
 {
 	uint64_t cell[QS_BUCKET_MAX];
 	uint64_t left[8][QS_Z_MAX];
@@ -105,7 +105,7 @@ defined_fat(const qs_sketch *sk, uint64_t hv, double told)
 				sets.sum += sum / (size[a] * size[b] * size[c]);
 				sets.number++;
 			}
-	return told - sets.sum / sets.number;
+	return estimate - sets.sum / sets.number;
 }
 
 static void
@@ -184,10 +184,11 @@ fat_is_as_defined(void **state)
 		noise.mean_weight = 0;
 		for (i = 0; i < 100; i++)
 		{
-			double told = (double) test_estimate(&host, test_key(i));
+			double estimate = (double) test_estimate(&host, test_key(i));
 			double unbiased = qs_estimate_unbiased(&host, &noise, test_key(i));
 
-			require_close(unbiased, defined_fat(&host, qb_hash(test_key(i), sk.seed_key), told));
+			require_close(unbiased,
+						  defined_fat(&host, qb_hash(test_key(i), sk.seed_key), estimate));
 			require_close(unbiased, qs_estimate_unbiased(&sk, &noise, test_key(i)));
 		}
 		qs_noise_free(&noise);
@@ -216,13 +217,13 @@ samples_can_be_asked(void **state)
 		REQUIRE_OK(qs_noise_init(&noise, &sk, 1, &test_heap));
 		for (k = 0; k < 50; k++)
 		{
-			double told = (double) test_estimate(&sk, test_key(k));
+			double estimate = (double) test_estimate(&sk, test_key(k));
 			double unbiased = qs_estimate_unbiased(
 				&sk, qs_unbiased_needs_noise(&sk) ? &noise : NULL, test_key(k));
 
 			REQUIRE(isfinite(unbiased) && unbiased <= (double) sk.total);
 			if (sk.encoding == QS_EXPLICIT)
-				REQUIRE(unbiased == told);
+				REQUIRE(unbiased == estimate);
 		}
 		qs_noise_free(&noise);
 		qs_free(&sk);
@@ -294,22 +295,22 @@ add_worth(worth *w, const qs_sketch *sk, const qs_noise *noise)
 	w->weight = noise->mean_weight;
 	for (i = 0; i < KEYS; i++)
 	{
-		double told = (double) test_estimate(sk, key[i]);
+		double estimate = (double) test_estimate(sk, key[i]);
 		double unbiased = qs_estimate_unbiased(sk, noise, key[i]);
 		double truth = (double) count[i];
 
-		w->minimum += told - truth;
+		w->minimum += estimate - truth;
 		w->unbiased += fabs(unbiased - truth);
-		w->minimum_bias += told - truth;
+		w->minimum_bias += estimate - truth;
 		w->unbiased_bias += unbiased - truth;
 		if (i >= KEYS / 2)
 		{
-			w->rare_minimum += told - truth;
-			w->rare_clipped += fabs(fmin(told, fmax(0, unbiased)) - truth);
+			w->rare_minimum += estimate - truth;
+			w->rare_clipped += fabs(fmin(estimate, fmax(0, unbiased)) - truth);
 		}
 		if (i < TOP && count[i] > 0)
 		{
-			w->top_minimum += (told - truth) / truth;
+			w->top_minimum += (estimate - truth) / truth;
 			w->top_unbiased += fabs(unbiased - truth) / truth;
 		}
 	}

@@ -148,7 +148,7 @@ check_machine(const token_machine *m)
 	for (i = 0; i < VALUES; i++)
 		check_value(&m->value[i], owned);
 	for (i = 0; i < PROCESSES; i++)
-		REQUIRE(pg_atomic_read_u32(&gpu_shared->owned[i]) == (uint32) owned[i]);
+		REQUIRE(pg_atomic_read_u32(&gpu_shared->handle_count[i]) == (uint32) owned[i]);
 	for (i = 0; i < GPU_HANDLES; i++)
 	{
 		const GpuHandle *handle = &gpu_shared->handle[i];
@@ -329,7 +329,7 @@ adopt(token_machine *m, token_value *v, const qs_sketch *sk)
 {
 	const GpuRemote *remote = sk->remote;
 
-	REQUIRE(remote->owned.ref.serial == v->serial);
+	REQUIRE(remote->handle.ref.serial == v->serial);
 	REQUIRE(sk->total == (int64) v->serial);
 	REQUIRE(memcmp(&sk->params, &v->sketch.params, sizeof(sk->params)) == 0);
 	forget_sketch(v);
@@ -377,7 +377,7 @@ step_drop(token_machine *m)
 
 	if (remote == NULL)
 		return;
-	GpuDropHandle(&remote->owned.ref);
+	GpuDropHandle(&remote->handle.ref);
 	if (v->alive && v->owner == me())
 		lose_value(v);
 }
@@ -439,12 +439,12 @@ step_worker(token_machine *m)
 			break;
 		case 2:
 			if (remote)
-				(void) GpuLoseHandle(&remote->owned.ref); /* the handle keeps its owner */
+				(void) GpuLoseHandle(&remote->handle.ref); /* the handle keeps its owner */
 			break;
 		case 3: /* not the worker does this, but a process that looks up a stored value */
 			if (remote && v->alive && v->owner == me() && entry_of(v)->state == HANDLE_LIVE)
 			{
-				GpuPublishHandle(&remote->owned.ref, &key);
+				GpuPublishHandle(&remote->handle.ref, &key);
 				lose_value(v);
 			}
 			break;

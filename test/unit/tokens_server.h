@@ -155,7 +155,7 @@ GpuSketchBecomeRemote(qs_sketch *sk, const GpuRef *ref)
 	GpuRemote *remote = calloc(1, sizeof(*remote));
 
 	REQUIRE(remote != NULL);
-	remote->owned.ref = *ref;
+	remote->handle.ref = *ref;
 	sk->remote = remote;
 	GpuAttachHandle(ref);
 }

@@ -189,14 +189,14 @@ top_use(const uint8_t *bytes, uint64_t length)
 	qs_sketch sketch;
 	qs_top view;
 	top_counted c;
-	qs_top_place place = { 0 };
+	qs_top_position position = { 0 };
 	qs_top_key k;
 	uint64_t sum = 0;
 	uint64_t key = test_key(1);
 
 	if (qs_top_open(&view, &sketch, bytes, length) != QB_OK)
 		return;
-	while (qs_top_next(&view, &place, &k))
+	while (qs_top_next(&view, &position, &k))
 	{
 		uint32_t j;
 

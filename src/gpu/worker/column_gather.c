@@ -16,12 +16,12 @@
  */
 #include "gpu/worker/column_worker.h"
 
-GpuHolding *gpu_holding[GPU_HANDLES];
+GpuChunk *gpu_chunk[GPU_HANDLES];
 
 /* The columns of a request: that of the keys, then those that are tested. */
 typedef struct Columns
 {
-	const GpuHolding *column[1 + QB_SELECTION_COLUMNS];
+	const GpuChunk *column[1 + QB_SELECTION_COLUMNS];
 	int count;
 } Columns;
 
@@ -57,11 +57,10 @@ typedef struct Gathering
 StaticAssertDecl(MaxHeapTuplesPerPage <= QB_TILE_ROWS, "a page does not fit into a tile");
 
 /* The chunk that a request names; NULL: another process has freed it. */
-static const GpuHolding *
+static const GpuChunk *
 find_chunk(const GpuRef *ref)
 {
-	const GpuHolding *h =
-		ref->index >= 0 && ref->index < GPU_HANDLES ? gpu_holding[ref->index] : NULL;
+	const GpuChunk *h = ref->index >= 0 && ref->index < GPU_HANDLES ? gpu_chunk[ref->index] : NULL;
 
 	if (h == NULL || h->serial != ref->serial)
 		return NULL;
@@ -81,7 +80,7 @@ find_columns(const GpuRef *chunk, const GpuWanted *wanted, Columns *columns)
 		return QB_NO_MEMORY;
 	for (i = 0; i < wanted->tests.columns; i++)
 	{
-		const GpuHolding *h = find_chunk(&wanted->tested[i]);
+		const GpuChunk *h = find_chunk(&wanted->tested[i]);
 
 		if (h == NULL || h->device != columns->column[0]->device)
 			return QB_NO_MEMORY;
@@ -299,7 +298,7 @@ none_pass(const Columns *columns, const qb_selection *tests)
 static qs_cuda_copy_rows
 rows_to_test(const Gathering *gathering, const qb_selection *tests, bool no_keys, uint64 count)
 {
-	const GpuHolding *const *column = gathering->columns.column;
+	const GpuChunk *const *column = gathering->columns.column;
 	qs_cuda_copy_rows rows = {
 		.keys = column[0]->values, .tests = tests, .no_keys = no_keys, .rows = count
 	};

@@ -18,14 +18,14 @@
 #define GROWTH     2
 
 static void
-free_holding(GpuHolding *h)
+free_chunk(GpuChunk *h)
 {
 	if (h == NULL)
 		return;
 	if (h->values)
 	{
 		GpuColumnOps()->destroy(h->values);
-		GpuUnmade(h->device);
+		GpuNoteFreed(h->device);
 	}
 	free(h->first);
 	free(h->lsn);
@@ -46,7 +46,7 @@ is_same_chunk(const GpuColumnShape *a, const GpuColumnShape *b)
  * table then takes its place.
  */
 static void
-hand_over(const GpuHolding *gone)
+hand_over(const GpuChunk *gone)
 {
 	bool leads = gone->leads;
 	bool begins = gone->begins;
@@ -54,7 +54,7 @@ hand_over(const GpuHolding *gone)
 
 	for (i = 0; i < GPU_HANDLES && (leads || begins); i++)
 	{
-		GpuHolding *h = gpu_holding[i];
+		GpuChunk *h = gpu_chunk[i];
 
 		if (h == NULL || h->shape.root != gone->shape.root)
 			continue;
@@ -70,18 +70,18 @@ hand_over(const GpuHolding *gone)
 static void
 drop_column(int index)
 {
-	GpuHolding *h = gpu_holding[index];
+	GpuChunk *h = gpu_chunk[index];
 
-	gpu_holding[index] = NULL;
+	gpu_chunk[index] = NULL;
 	if (h)
 		hand_over(h);
-	free_holding(h);
+	free_chunk(h);
 }
 
 /* ---- making a chunk ---- */
 
 static qb_status
-resize(GpuHolding *h, uint64 room)
+resize(GpuChunk *h, uint64 room)
 {
 	qb_status status;
 
@@ -91,10 +91,10 @@ resize(GpuHolding *h, uint64 room)
 	return status;
 }
 
-static GpuHolding *
-new_holding(void)
+static GpuChunk *
+new_chunk(void)
 {
-	GpuHolding *h = calloc(1, sizeof(GpuHolding));
+	GpuChunk *h = calloc(1, sizeof(GpuChunk));
 
 	if (h == NULL)
 		return NULL;
@@ -102,35 +102,35 @@ new_holding(void)
 	h->lsn = calloc(GPU_CHUNK_PAGES, sizeof(uint64));
 	if (h->first && h->lsn)
 		return h;
-	free_holding(h);
+	free_chunk(h);
 	return NULL;
 }
 
 /* The number of consecutive rows of a large table that go to one device. */
-#define PART_ROWS (UINT64CONST(1) << 25)
+#define STRIPE_ROWS (UINT64CONST(1) << 25)
 
 /*
- * The part of its table to which a row belongs, by the row's number.  Small tables have one
- * part.
+ * The stripe of its table to which a row belongs, by the row's number.  Small tables have one
+ * stripe.
  */
 static uint64
-part_of(uint64 row)
+stripe_of(uint64 row)
 {
 	uint64 first = gpu_device_ops->rows_together;
 
-	return row < first ? 0 : 1 + (row - first) / PART_ROWS;
+	return row < first ? 0 : 1 + (row - first) / STRIPE_ROWS;
 }
 
 /*
  * Find a chunk of the same pages of the table, of any column; NULL: there is none.  The
  * search begins at handle *i, and *i becomes the next handle after the chunk.
  */
-static const GpuHolding *
+static const GpuChunk *
 next_same_chunk(const GpuColumnShape *shape, int *i)
 {
 	while (*i < GPU_HANDLES)
 	{
-		const GpuHolding *h = gpu_holding[(*i)++];
+		const GpuChunk *h = gpu_chunk[(*i)++];
 
 		if (h && is_same_chunk(&h->shape, shape))
 			return h;
@@ -138,7 +138,7 @@ next_same_chunk(const GpuColumnShape *shape, int *i)
 	return NULL;
 }
 
-static const GpuHolding *
+static const GpuChunk *
 find_same_chunk(const GpuColumnShape *shape)
 {
 	int i = 0;
@@ -151,14 +151,14 @@ find_same_chunk(const GpuColumnShape *shape)
  * several devices.
  */
 static void
-note_beginning(GpuHolding *new)
+note_beginning(GpuChunk *new)
 {
 	int i;
 
 	new->begins = true;
 	for (i = 0; i < GPU_HANDLES; i++)
 	{
-		GpuHolding *h = gpu_holding[i];
+		GpuChunk *h = gpu_chunk[i];
 
 		if (h == NULL || h->shape.root != new->shape.root)
 			continue;
@@ -169,7 +169,7 @@ note_beginning(GpuHolding *new)
 
 /*
  * The difference up to which two devices count as having the same memory in use: less than a
- * column of a table's first part, and less than an eighth of a device's memory.
+ * column of a table's first stripe, and less than an eighth of a device's memory.
  */
 static uint64
 nearly_bytes(int device)
@@ -184,7 +184,7 @@ nearly_bytes(int device)
 /*
  * Choose the device of a table's first chunk.  Among the devices that have nearly the least
  * memory in use, it is the one with the fewest tables that are on it alone.  So small tables
- * go to different devices, even if the parts of a large table take a little more memory on
+ * go to different devices, even if the stripes of a large table take a little more memory on
  * some of them.
  */
 static int
@@ -199,8 +199,8 @@ choose_beginning(void)
 		return best;
 	most = gpu_device_ops->used(gpu_device[best]) + nearly_bytes(best);
 	for (i = 0; i < GPU_HANDLES; i++)
-		if (gpu_holding[i] && gpu_holding[i]->begins)
-			tables[gpu_holding[i]->device]++;
+		if (gpu_chunk[i] && gpu_chunk[i]->begins)
+			tables[gpu_chunk[i]->device]++;
 	for (i = 0; i < gpu_shared->device_count; i++)
 		if (!gpu_shared->device[i].lost && gpu_device_ops->used(gpu_device[i]) < most &&
 			tables[i] < tables[best])
@@ -208,17 +208,17 @@ choose_beginning(void)
 	return best;
 }
 
-/* The device of a table's next chunk; -1: any, for the first chunk of another part. */
+/* The device of a table's next chunk; -1: any, for the first chunk of another stripe. */
 static int
 choose_next(uint32 root)
 {
-	const GpuHolding *last = NULL;
+	const GpuChunk *last = NULL;
 	uint64 rows = 0;
 	int i;
 
 	for (i = 0; i < GPU_HANDLES; i++)
 	{
-		const GpuHolding *h = gpu_holding[i];
+		const GpuChunk *h = gpu_chunk[i];
 
 		if (h == NULL || !h->leads || h->shape.root != root)
 			continue;
@@ -228,7 +228,7 @@ choose_next(uint32 root)
 	}
 	if (last == NULL)
 		return choose_beginning();
-	if (gpu_fault == FAULT_SPREAD || part_of(rows) != part_of(rows - last->rows))
+	if (gpu_fault == FAULT_SPREAD || stripe_of(rows) != stripe_of(rows - last->rows))
 		return -1;
 	return last->device;
 }
@@ -236,13 +236,13 @@ choose_next(uint32 root)
 /*
  * Choose the device of a new chunk.  It is that of the same chunk of another column, because
  * rows are matched there.  The first rows of a table are on one device; rows of its
- * partitions count as its own.  Each further part goes where the least memory is in use.
+ * partitions count as its own.  Each further stripe goes where the least memory is in use.
  */
 static int
 choose_device(GpuSlot *slot)
 {
 	const GpuColumnShape *shape = GpuColumnShapeIn(slot);
-	const GpuHolding *same = find_same_chunk(shape);
+	const GpuChunk *same = find_same_chunk(shape);
 
 	slot->count = GpuChooseDevice(same ? same->device : choose_next(shape->root));
 	return slot->count;
@@ -252,12 +252,12 @@ static qb_status
 serve_create(GpuSlot *slot)
 {
 	const GpuColumnShape *shape = GpuColumnShapeIn(slot);
-	GpuHolding *h = new_holding();
+	GpuChunk *h = new_chunk();
 	qb_status status;
 
 	if (h == NULL || gpu_fault == FAULT_MEMORY)
 	{
-		free_holding(h);
+		free_chunk(h);
 		return QB_NO_MEMORY;
 	}
 	h->serial = slot->handle.serial;
@@ -267,13 +267,13 @@ serve_create(GpuSlot *slot)
 	status = GpuColumnOps()->create(gpu_device[h->device], &h->values);
 	if (status != QB_OK)
 	{
-		free_holding(h);
+		free_chunk(h);
 		return status;
 	}
 	note_beginning(h);
-	gpu_holding[slot->handle.index] = h;
+	gpu_chunk[slot->handle.index] = h;
 	GpuCount(COUNT_CREATED, 1);
-	return GpuMade(QB_OK, h->device);
+	return GpuNoteCreated(QB_OK, h->device);
 }
 
 /* Words of the bitmap of NULLs in a slot. */
@@ -285,7 +285,7 @@ slot_null_words(const GpuSlot *slot)
 
 /* True if these pages follow those that have come, and all of their values are in the slot. */
 static bool
-is_valid(const GpuHolding *h, const GpuSlot *slot, const GpuColumnPage *page)
+is_valid(const GpuChunk *h, const GpuSlot *slot, const GpuColumnPage *page)
 {
 	uint64 next = h->pages;
 	uint64 rows = 0;
@@ -308,7 +308,7 @@ is_valid(const GpuHolding *h, const GpuSlot *slot, const GpuColumnPage *page)
 
 /* Note which of the next rows are NULL. */
 static qb_status
-add_nulls(GpuHolding *h, const uint64 *null, uint64 rows)
+add_nulls(GpuChunk *h, const uint64 *null, uint64 rows)
 {
 	uint64 i;
 
@@ -329,14 +329,14 @@ add_nulls(GpuHolding *h, const uint64 *null, uint64 rows)
 
 /* Note where the rows of the next pages begin, up to "page". */
 static void
-begin_pages(GpuHolding *h, uint32 page)
+begin_pages(GpuChunk *h, uint32 page)
 {
 	while (h->pages < page)
 		h->first[++h->pages] = (uint32) h->rows;
 }
 
 static qb_status
-serve_put(GpuSlot *slot, GpuHolding *h)
+serve_put(GpuSlot *slot, GpuChunk *h)
 {
 	const GpuColumnPage *page = (const GpuColumnPage *) GpuSlotData(slot);
 	const uint64 *value = (const uint64 *) (page + slot->count);
@@ -368,7 +368,7 @@ serve_put(GpuSlot *slot, GpuHolding *h)
 
 /* Copy the bitmap of NULLs to the device, if there are NULLs. */
 static qb_status
-finish_nulls(GpuHolding *h)
+finish_nulls(GpuChunk *h)
 {
 	qb_status status = QB_OK;
 
@@ -381,7 +381,7 @@ finish_nulls(GpuHolding *h)
 }
 
 static void
-note_copied(GpuHolding *h)
+note_copied(GpuChunk *h)
 {
 	uint32 first = GpuPagesRun(&h->copied, 0);
 
@@ -394,9 +394,9 @@ note_copied(GpuHolding *h)
  * "first", or a new one, which is the chunk's serial number.
  */
 static uint64
-find_layout(const GpuHolding *h)
+find_layout(const GpuChunk *h)
 {
-	const GpuHolding *other;
+	const GpuChunk *other;
 	int i = 0;
 
 	while ((other = next_same_chunk(&h->shape, &i)) != NULL)
@@ -408,7 +408,7 @@ find_layout(const GpuHolding *h)
 
 /* Memory that is left over is given back, if there is enough memory to do so. */
 static qb_status
-serve_finish(GpuSlot *slot, GpuHolding *h)
+serve_finish(GpuSlot *slot, GpuChunk *h)
 {
 	qb_status status = QB_OK;
 
@@ -426,7 +426,7 @@ serve_finish(GpuSlot *slot, GpuHolding *h)
 /* ---- using a chunk ---- */
 
 static qb_status
-serve_describe(GpuSlot *slot, const GpuHolding *h)
+serve_describe(GpuSlot *slot, const GpuChunk *h)
 {
 	GpuColumnShapeIn(slot)->map_lsn = h->map_lsn;
 	GpuColumnShapeIn(slot)->keys = h->rows - h->nulls;
@@ -436,7 +436,7 @@ serve_describe(GpuSlot *slot, const GpuHolding *h)
 
 /* Nothing changes if another backend has renewed the chunk since it was described. */
 static qb_status
-serve_renew(GpuSlot *slot, GpuHolding *h)
+serve_renew(GpuSlot *slot, GpuChunk *h)
 {
 	const GpuColumnShape *shape = GpuColumnShapeIn(slot);
 
@@ -450,7 +450,7 @@ serve_renew(GpuSlot *slot, GpuHolding *h)
 
 /* Answer with the distinct keys that were last counted, if the request wants the same keys. */
 static bool
-recall_counts(const GpuHolding *h, const GpuWanted *wanted, GpuSlot *slot)
+recall_counts(const GpuChunk *h, const GpuWanted *wanted, GpuSlot *slot)
 {
 	const GpuCounted *c = h->counted;
 	uint64 *key = (uint64 *) GpuSlotData(slot);
@@ -471,7 +471,7 @@ recall_counts(const GpuHolding *h, const GpuWanted *wanted, GpuSlot *slot)
 
 /* Remember the distinct keys, if all rows of the pages were counted. */
 static void
-remember_counts(GpuHolding *h, const GpuWanted *wanted, int most, uint64 rows, const GpuSlot *slot,
+remember_counts(GpuChunk *h, const GpuWanted *wanted, int most, uint64 rows, const GpuSlot *slot,
 				const int64 *times)
 {
 	GpuCounted *c = h->counted;
@@ -516,7 +516,7 @@ count_keys(GpuSlot *slot, const GpuGather *gather, int most, int64 *times, GpuGa
 	StaticAssertStmt(GPU_COUNTS_MAX <= QS_CUDA_COUNTS_MAX, "a table has room for a reply");
 	if (status != QB_OK || gathered->count == 0)
 		return status;
-	status = GpuColumnOps()->counts(gpu_device[gpu_holding[gathered->index]->device], gathered->key,
+	status = GpuColumnOps()->counts(gpu_device[gpu_chunk[gathered->index]->device], gathered->key,
 									gathered->count, &counts);
 	slot->count = (int) counts.found;
 	return status;
@@ -538,7 +538,7 @@ count_rows(GpuSlot *slot, const GpuGather *gather, int64 *times, GpuGathered *ga
 
 /* Serve COLUMN_COUNTS: count distinct keys, or rows. */
 static qb_status
-serve_counts(GpuSlot *slot, GpuHolding *h)
+serve_counts(GpuSlot *slot, GpuChunk *h)
 {
 	uint64 *key = (uint64 *) GpuSlotData(slot);
 	int most = slot->count;
@@ -586,7 +586,7 @@ serve_many(GpuSlot *slot)
 	memset(reply->many, 0, sizeof(reply->many));
 	if (status == QB_OK && gathered.key)
 		status =
-			GpuColumnOps()->many(gpu_device[gpu_holding[gathered.index]->device], gathered.key,
+			GpuColumnOps()->many(gpu_device[gpu_chunk[gathered.index]->device], gathered.key,
 								 gathered.of_group, asked.groups.count, slot->count, reply->many);
 	return status;
 }
@@ -596,7 +596,7 @@ serve_many(GpuSlot *slot)
 static qb_status
 serve_column(GpuSlot *slot)
 {
-	GpuHolding *h = gpu_holding[slot->handle.index];
+	GpuChunk *h = gpu_chunk[slot->handle.index];
 
 	if (slot->op == COLUMN_CREATE)
 		return serve_create(slot);
@@ -626,7 +626,7 @@ serve_column(GpuSlot *slot)
 static GpuLocation
 location_of_column(int index)
 {
-	const GpuHolding *h = gpu_holding[index];
+	const GpuChunk *h = gpu_chunk[index];
 	GpuLocation location = { .device = 0 };
 
 	if (h == NULL)
@@ -636,7 +636,7 @@ location_of_column(int index)
 	location.bytes = GpuColumnOps()->bytes(h->values);
 	location.pages = h->copied_count;
 	if (h->copied_first > 0)
-		location.shown = (GpuChunkShown){ h->copied_first, h->map_lsn, h->rows - h->nulls };
+		location.chunk_state = (GpuChunkState){ h->copied_first, h->map_lsn, h->rows - h->nulls };
 	return location;
 }
 

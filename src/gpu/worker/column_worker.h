@@ -35,7 +35,7 @@ typedef struct GpuCounted
 	int64 times[GPU_COUNTED_MAX];
 } GpuCounted;
 
-typedef struct GpuHolding
+typedef struct GpuChunk
 {
 	uint64 serial;
 	qs_cuda_copy *values; /* values in device memory */
@@ -56,10 +56,10 @@ typedef struct GpuHolding
 	uint64 layout;       /* equal for chunks with the same "first"; 0: not finished */
 	uint64 *lsn;         /* GPU_CHUNK_PAGES */
 	GpuCounted *counted; /* NULL: nothing has been counted */
-} GpuHolding;
+} GpuChunk;
 
 /* The chunk of a handle, or NULL. */
-extern GpuHolding *gpu_holding[GPU_HANDLES];
+extern GpuChunk *gpu_chunk[GPU_HANDLES];
 
 static inline const qs_column_ops *
 GpuColumnOps(void)

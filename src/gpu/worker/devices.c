@@ -479,7 +479,7 @@ GpuHandlerOf(GpuFamily family)
 }
 
 qb_status
-GpuMade(qb_status status, int device)
+GpuNoteCreated(qb_status status, int device)
 {
 	if (status == QB_OK)
 		pg_atomic_fetch_add_u64(&gpu_shared->device[device].values, 1);
@@ -487,7 +487,7 @@ GpuMade(qb_status status, int device)
 }
 
 void
-GpuUnmade(int device)
+GpuNoteFreed(int device)
 {
 	pg_atomic_fetch_sub_u64(&gpu_shared->device[device].values, 1);
 	GpuShowMemory(device);
@@ -502,7 +502,7 @@ GpuShowLocation(int index)
 	gpu_shared->handle[index].device = location.on_device ? location.device : -1;
 	gpu_shared->handle[index].bytes = location.bytes;
 	gpu_shared->handle[index].pages = location.pages;
-	GpuShowChunk(index, &location.shown);
+	GpuShowChunk(index, &location.chunk_state);
 	GpuShowMemory(location.device);
 }
 

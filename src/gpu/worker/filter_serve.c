@@ -123,9 +123,10 @@ serve_reads(const GpuKeyed *k, GpuSlot *const *slot, int count)
 /* ---- the handler ---- */
 
 static qb_status
-make(qs_cuda *gpu, const GpuShape *params, const void *from, void **made)
+make(qs_cuda *gpu, const GpuShape *params, const void *from, void **created)
 {
-	return device_ops()->create(gpu, (const qf_params *) params->bytes, (qf_cuda_filter **) made);
+	return device_ops()->create(gpu, (const qf_params *) params->bytes,
+								(qf_cuda_filter **) created);
 }
 
 static void

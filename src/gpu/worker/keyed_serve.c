@@ -11,14 +11,14 @@
 GpuKeyed gpu_keyed[GPU_HANDLES];
 
 static qb_status
-make_on(const GpuKeyed *k, int device, const void *from, void **made)
+make_on(const GpuKeyed *k, int device, const void *from, void **created)
 {
 	qb_status status;
 
 	if (gpu_fault == FAULT_MEMORY)
 		return QB_NO_MEMORY;
-	GPU_WITH_ROOM(status, device, k->ops->make(gpu_device[device], &k->params, from, made));
-	return GpuMade(status, device);
+	GPU_WITH_ROOM(status, device, k->ops->make(gpu_device[device], &k->params, from, created));
+	return GpuNoteCreated(status, device);
 }
 
 qb_status
@@ -128,7 +128,7 @@ static void
 drop_joining(GpuKeyed *k)
 {
 	k->ops->destroy(k->joining);
-	GpuUnmade(k->joining_device);
+	GpuNoteFreed(k->joining_device);
 	k->joining = NULL;
 	k->replicas--;
 }
@@ -226,7 +226,7 @@ GpuKeyedDrop(int index)
 	if (k->on_device)
 	{
 		k->ops->destroy(k->on_device);
-		GpuUnmade(k->device);
+		GpuNoteFreed(k->device);
 	}
 	k->on_device = NULL;
 	k->begun = false;

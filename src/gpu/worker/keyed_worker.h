@@ -3,7 +3,7 @@
  *		Sketches and filters in the GPU worker: values on a device that get keys, from slots or from
  *		chunks of cached columns.
  *
- * A value is made on one device.  Chunks on other devices have replicas there: values of the
+ * A value is created on one device.  Chunks on other devices have replicas there: values of the
  * same parameters, which get the keys of the chunks on their devices.  So keys stay where
  * they are.  Replicas are merged into the value piece by piece before it is read.  Other
  * requests are served between two pieces.  Keys that come between two pieces go into a new
@@ -22,7 +22,7 @@ typedef struct GpuKeyed
 	const struct GpuKeyedOps *ops;
 	void *on_device; /* NULL: it is not on a device */
 	int device;
-	GpuShape params; /* with which it was made */
+	GpuShape params; /* with which it was created */
 	uint64 given;    /* filters: amount sent, in rows, positions, and bytes of bits */
 	void *replica[GPU_DEVICES_MAX]; /* replica on each device; or NULL */
 	void *joining;                  /* the replica that is being merged, or NULL */
@@ -36,7 +36,7 @@ typedef struct GpuKeyed
 typedef struct GpuKeyedOps
 {
 	/* Makes a value of these parameters: an empty one, or a copy of "from" if that is not NULL. */
-	qb_status (*make)(qs_cuda *gpu, const GpuShape *params, const void *from, void **made);
+	qb_status (*make)(qs_cuda *gpu, const GpuShape *params, const void *from, void **created);
 	void (*destroy)(void *value);
 	uint64 (*bytes)(const void *value); /* device memory of a value */
 
@@ -81,8 +81,8 @@ extern bool GpuKeyedIsFull(int index);
 extern void GpuKeyedNoteFull(int index);
 
 /*
- * The value or its replica on a device.  A replica is made if there is none.  NULL: it could
- * not be made.
+ * The value or its replica on a device.  A replica is created if there is none.  NULL: it could
+ * not be created.
  */
 extern void *GpuKeyedOn(GpuKeyed *k, int device, qb_status *status);
 

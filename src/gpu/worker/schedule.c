@@ -42,16 +42,16 @@
 
 /*
  * For PATIENCE_US a request lets others go first while its device is at work for it.  The
- * device is asked at most every LOOK_US.
+ * device is asked at most every CHECK_US.
  */
 #define PATIENCE_US 1000000
-#define LOOK_US     40
+#define CHECK_US    40
 
 /*
  * The number of requests of a line that are examined after the first one that needs busy
  * devices.
  */
-#define LOOK_AHEAD (2 * GPU_DEVICES_MAX)
+#define EXAMINE_MAX (2 * GPU_DEVICES_MAX)
 
 /* The credit of a process that becomes active: the time of some pieces. */
 #define CREDIT_US 50000
@@ -93,11 +93,11 @@ typedef struct Order
 /* A request that waits or is being served.  The index is the number of its slot. */
 typedef struct Waiting
 {
-	int next;           /* next slot of the same line, or NONE */
-	bool served;        /* a piece of it is being served */
-	TimestampTz ended;  /* time when its last piece was served */
-	TimestampTz looked; /* time when its device was last seen at work for it */
-	Order before[2];    /* for its handle and the other one: requests that came before */
+	int next;            /* next slot of the same line, or NONE */
+	bool served;         /* a piece of it is being served */
+	TimestampTz ended;   /* time when its last piece was served */
+	TimestampTz checked; /* time when its device was last seen at work for it */
+	Order before[2];     /* for its handle and the other one: requests that came before */
 } Waiting;
 
 static Line *line; /* for each process */
@@ -197,11 +197,11 @@ is_ready(const GpuSlot *slot)
 	if (handler->is_ready == NULL || slot->done == 0)
 		return true;
 	now = GetCurrentTimestamp();
-	if ((uint64) (now - w->looked) < LOOK_US)
+	if ((uint64) (now - w->checked) < CHECK_US)
 		return false;
 	if (handler->is_ready(slot) || (uint64) (now - w->ended) > PATIENCE_US)
 		return true;
-	w->looked = now;
+	w->checked = now;
 	return false;
 }
 
@@ -322,11 +322,11 @@ devices_of(GpuSlot *slot, uint32 taken)
 static int
 first_of(const Line *l, uint32 taken, uint32 *devices)
 {
-	int looked = 0;
+	int examined = 0;
 	int i;
 
 	*devices = 0;
-	for (i = l->first; i != NONE && looked < LOOK_AHEAD; i = waiting[i].next)
+	for (i = l->first; i != NONE && examined < EXAMINE_MAX; i = waiting[i].next)
 	{
 		uint32 needed;
 
@@ -340,7 +340,7 @@ first_of(const Line *l, uint32 taken, uint32 *devices)
 			*devices = needed;
 			return i;
 		}
-		if (looked++ == 0)
+		if (examined++ == 0)
 			*devices = needed;
 		taken |= needed;
 	}
@@ -510,7 +510,7 @@ GpuEndScheduled(GpuSlot *slot, uint64 us)
 	if (slot->more)
 	{
 		waiting[index].ended = GetCurrentTimestamp();
-		waiting[index].looked = 0;
+		waiting[index].checked = 0;
 		return;
 	}
 	remove_served(l, index);

@@ -32,17 +32,17 @@ typedef struct Collection
 	uint64 *offset; /* sets + 1 offsets; NULL: no backend needs them */
 } Collection;
 
-typedef struct Holding
+typedef struct SetsValue
 {
 	Collection *rows;    /* the collection, or that of the search's rows */
 	Collection *columns; /* the collection of a search's columns; or NULL */
 	int device;
 	bool searching;
 	GpuSetsSearch search;
-	qset_cuda_pairs *made; /* the search on the device, once it is open */
-} Holding;
+	qset_cuda_pairs *pairs; /* the search on the device, once it is open */
+} SetsValue;
 
-static Holding holding[GPU_HANDLES];
+static SetsValue sets_value[GPU_HANDLES];
 
 static const qset_sets_ops *
 device_ops(void)
@@ -68,7 +68,7 @@ leave(Collection *c)
 	if (c->sets)
 	{
 		device_ops()->destroy(c->sets);
-		GpuUnmade(c->device);
+		GpuNoteFreed(c->device);
 	}
 	free(c->id);
 	free(c->offset);
@@ -83,11 +83,11 @@ words(uint64 count)
 }
 
 static qb_status
-make_collection(Collection **made, int device, uint64 sets)
+make_collection(Collection **created, int device, uint64 sets)
 {
 	Collection *c;
 
-	*made = NULL;
+	*created = NULL;
 	if (gpu_fault == FAULT_MEMORY)
 		return QB_NO_MEMORY;
 	if (device < 0 || device >= gpu_shared->device_count || gpu_shared->device[device].lost ||
@@ -96,7 +96,7 @@ make_collection(Collection **made, int device, uint64 sets)
 	c->device = device;
 	c->users = 1;
 	c->count = sets;
-	*made = c;
+	*created = c;
 	return QB_OK;
 }
 
@@ -105,7 +105,7 @@ make_collection(Collection **made, int device, uint64 sets)
  * it.
  */
 static qb_status
-finish_collection(Collection *c, qb_status status, Holding *h)
+finish_collection(Collection *c, qb_status status, SetsValue *h)
 {
 	if (status != QB_OK)
 	{
@@ -114,11 +114,11 @@ finish_collection(Collection *c, qb_status status, Holding *h)
 	}
 	h->rows = c;
 	GpuCount(COUNT_CREATED, 1);
-	return GpuMade(QB_OK, c->device);
+	return GpuNoteCreated(QB_OK, c->device);
 }
 
 static qb_status
-serve_create(GpuSlot *slot, Holding *h)
+serve_create(GpuSlot *slot, SetsValue *h)
 {
 	const GpuSetsShape *shape = (const GpuSetsShape *) slot->shape.bytes;
 	Collection *c;
@@ -136,7 +136,7 @@ serve_create(GpuSlot *slot, Holding *h)
 
 /* Make a collection of sorted rows.  The backend that made them knows its ids and offsets. */
 static qb_status
-serve_make(GpuSlot *slot, Holding *h)
+serve_make(GpuSlot *slot, SetsValue *h)
 {
 	GpuMembershipsSizes sizes;
 	int device;
@@ -167,7 +167,7 @@ copy_arrays(Collection *to, const Collection *from)
 }
 
 static qb_status
-serve_copy(GpuSlot *slot, Holding *h, const Holding *from)
+serve_copy(GpuSlot *slot, SetsValue *h, const SetsValue *from)
 {
 	int device = ((const GpuSetsShape *) slot->shape.bytes)->device;
 	Collection *source = from->rows;
@@ -264,7 +264,7 @@ serve_collection(GpuSlot *slot, Collection *c)
 /* ---- searches ---- */
 
 static qb_status
-serve_search(const GpuSlot *slot, Holding *h, const Holding *rows)
+serve_search(const GpuSlot *slot, SetsValue *h, const SetsValue *rows)
 {
 	h->rows = use(rows->rows);
 	h->device = h->rows->device;
@@ -274,7 +274,7 @@ serve_search(const GpuSlot *slot, Holding *h, const Holding *rows)
 }
 
 static qb_status
-serve_open(GpuSlot *slot, Holding *h)
+serve_open(GpuSlot *slot, SetsValue *h)
 {
 	GpuSetsReply *reply = (GpuSetsReply *) slot->shape.bytes;
 	qset_cuda_request request = { .rows = h->rows->sets,
@@ -289,11 +289,11 @@ serve_open(GpuSlot *slot, Holding *h)
 	if (gpu_fault == FAULT_MEMORY)
 		return QB_NO_MEMORY;
 	GPU_WITH_ROOM(status, h->rows->device,
-				  device_ops()->search(gpu_device[h->rows->device], &request, &h->made));
+				  device_ops()->search(gpu_device[h->rows->device], &request, &h->pairs));
 	GpuCount(COUNT_SEARCHES, 1);
 	if (status != QB_OK)
 		return status;
-	device_ops()->report(h->made, &report);
+	device_ops()->report(h->pairs, &report);
 	reply->ms = report.expected_ms;
 	reply->method = report.method;
 	return QB_OK;
@@ -315,7 +315,7 @@ has_patience(void)
 }
 
 static qb_status
-serve_pairs(GpuSlot *slot, Holding *h)
+serve_pairs(GpuSlot *slot, SetsValue *h)
 {
 	GpuSetsReply *reply = (GpuSetsReply *) slot->shape.bytes;
 	qset_cuda_report report;
@@ -324,11 +324,11 @@ serve_pairs(GpuSlot *slot, Holding *h)
 	qb_status status;
 
 	INSTR_TIME_SET_CURRENT(waiting_since);
-	status = device_ops()->next(h->made, has_patience, (qset_pair *) GpuSlotData(slot),
+	status = device_ops()->next(h->pairs, has_patience, (qset_pair *) GpuSlotData(slot),
 								GPU_SLOT_PAIRS, &count, &over);
 	if (status != QB_OK)
 		return status;
-	device_ops()->report(h->made, &report);
+	device_ops()->report(h->pairs, &report);
 	*reply = (GpuSetsReply){ .over = over, .at = report.strips };
 	slot->count = (int) count;
 	GpuCount(COUNT_PAIRS, count);
@@ -337,16 +337,16 @@ serve_pairs(GpuSlot *slot, Holding *h)
 }
 
 static qb_status
-serve_searching(GpuSlot *slot, Holding *h)
+serve_searching(GpuSlot *slot, SetsValue *h)
 {
 	const GpuSetsRows *rows = (const GpuSetsRows *) slot->shape.bytes;
 
 	if (slot->op == SETS_OPEN)
 		return serve_open(slot, h);
-	if (h->made == NULL)
+	if (h->pairs == NULL)
 		return QB_NO_MEMORY;
 	if (slot->op == SETS_ROWS)
-		return device_ops()->begin(h->made, rows->first, rows->first + rows->count);
+		return device_ops()->begin(h->pairs, rows->first, rows->first + rows->count);
 	return slot->op == SETS_PAIRS ? serve_pairs(slot, h) : QB_DEVICE_ERROR;
 }
 
@@ -355,8 +355,8 @@ serve_searching(GpuSlot *slot, Holding *h)
 static qb_status
 serve_sets(GpuSlot *slot)
 {
-	Holding *h = &holding[slot->handle.index];
-	const Holding *other = slot->other.serial != 0 ? &holding[slot->other.index] : NULL;
+	SetsValue *h = &sets_value[slot->handle.index];
+	const SetsValue *other = slot->other.serial != 0 ? &sets_value[slot->other.index] : NULL;
 
 	if (slot->op == SETS_MAKE)
 		return serve_make(slot, h);
@@ -381,10 +381,10 @@ serve_sets(GpuSlot *slot)
 static void
 drop_sets(int index)
 {
-	Holding *h = &holding[index];
+	SetsValue *h = &sets_value[index];
 
-	if (h->made)
-		device_ops()->end(h->made);
+	if (h->pairs)
+		device_ops()->end(h->pairs);
 	leave(h->columns);
 	leave(h->rows);
 	memset(h, 0, sizeof(*h));
@@ -393,11 +393,11 @@ drop_sets(int index)
 static GpuLocation
 location_of_sets(int index)
 {
-	const Holding *h = &holding[index];
+	const SetsValue *h = &sets_value[index];
 	GpuLocation location = { .device = h->device, .on_device = h->rows != NULL };
 
-	if (h->made)
-		location.bytes = device_ops()->search_bytes(h->made);
+	if (h->pairs)
+		location.bytes = device_ops()->search_bytes(h->pairs);
 	else if (h->rows && !h->searching)
 		location.bytes = device_ops()->bytes(h->rows->sets);
 	return location;

@@ -541,7 +541,7 @@ serve_fetch(GpuKeyed *k, GpuSlot *slot)
 	{
 		slot->done = 1;
 		slot->more = true;
-		return device_ops()->settle(there);
+		return device_ops()->prepare_read(there);
 	}
 	GpuCount(COUNT_FETCHES, slot->count == 0);
 	status = there ? device_ops()->freeze(there, &head) : host_tables(host, &head);
@@ -575,9 +575,9 @@ serve_reads(const GpuKeyed *k, GpuSlot *const *slot, int count)
 /* ---- the handler ---- */
 
 static qb_status
-make(qs_cuda *gpu, const GpuShape *params, const void *from, void **made)
+make(qs_cuda *gpu, const GpuShape *params, const void *from, void **created)
 {
-	qs_cuda_sketch **sketch = (qs_cuda_sketch **) made;
+	qs_cuda_sketch **sketch = (qs_cuda_sketch **) created;
 
 	return from ? device_ops()->load(gpu, from, sketch)
 				: device_ops()->create(gpu, (const qs_params *) params->bytes, sketch);
@@ -647,7 +647,7 @@ drop_sketch(int index)
 }
 
 /*
- * True if the tables of a sketch that is fetched are ready.  Its device was told to prepare
+ * True if the tables of a sketch that is fetched are ready.  Its device was asked to prepare
  * them.
  */
 static bool
@@ -658,7 +658,7 @@ is_ready(const GpuSlot *slot)
 	if (slot->op != SKETCH_FETCH)
 		return true;
 	there = partition(&gpu_keyed[slot->handle.index], slot->count);
-	return there == NULL || device_ops()->is_settled(there);
+	return there == NULL || device_ops()->read_is_ready(there);
 }
 
 static const GpuKeyedOps ops = {

@@ -175,11 +175,11 @@ is_on(const GpuRef *ref, uint32 devices)
 }
 
 /*
- * True if a part of a value is on a lost device.  Then the backend that made it gets an
+ * True if any data of a value are on a failed device.  Then the backend that made it gets an
  * error, and a cached value is gone.
  */
 static bool
-is_lost(GpuSlot *slot, const GpuRef *ref)
+is_on_failed_device(GpuSlot *slot, const GpuRef *ref)
 {
 	if (!is_on(ref, GpuLostDevices()))
 		return false;
@@ -190,18 +190,18 @@ is_lost(GpuSlot *slot, const GpuRef *ref)
 }
 
 /*
- * True if a request needs a value that is on a lost device.  Such a request is not served,
+ * True if a request needs a value that is on a failed device.  Such a request is not served,
  * and changes nothing.
  */
 static bool
-needs_lost(GpuSlot *slot)
+needs_failed_device(GpuSlot *slot)
 {
-	bool own = is_lost(slot, &slot->handle);
-	bool other = is_lost(slot, &slot->other);
+	bool handle = is_on_failed_device(slot, &slot->handle);
+	bool other = is_on_failed_device(slot, &slot->other);
 
 	if (other && !slot->wait)
 		(void) GpuLoseHandle(&slot->handle);
-	return own || other;
+	return handle || other;
 }
 
 /* Serve a request or a piece of it, or several requests together; *count becomes their number. */
@@ -273,7 +273,7 @@ serve(GpuSlot *const *slots, int *count)
 	slot->gone = !is_there(&slot->handle) || (slot->other.serial != 0 && !is_there(&slot->other));
 	if (slot->gone && !slot->wait)
 		lose_value(handler, slot);
-	if (slot->gone || slot->abandoned || GpuIsMoot(slot) || needs_lost(slot))
+	if (slot->gone || slot->abandoned || GpuIsMoot(slot) || needs_failed_device(slot))
 	{
 		*count = 1;
 		return;

@@ -30,7 +30,7 @@ typedef struct GpuLocation
 	uint32 replicas; /* other devices that have parts of it (bits: 1 << index) */
 	uint64 bytes;    /* device memory */
 	uint32 pages;    /* chunk of a column: pages that count as copied */
-	GpuChunkShown shown;
+	GpuChunkState chunk_state;
 } GpuLocation;
 
 /*
@@ -157,9 +157,9 @@ extern qb_status GpuTakePiece(const GpuSlot *slot, void *array, uint64 bytes);
 extern qb_status GpuGivePiece(const GpuSlot *slot, const void *array, uint64 bytes);
 extern void GpuPiecesOf(GpuSlot *const *slot, int count, qs_cuda_piece *piece);
 
-/* Note that a value was made on a device, if "status" says so, or was freed. */
-extern qb_status GpuMade(qb_status status, int device);
-extern void GpuUnmade(int device);
+/* Note that a value was created on a device, if "status" says so, or was freed. */
+extern qb_status GpuNoteCreated(qb_status status, int device);
+extern void GpuNoteFreed(int device);
 
 /*
  * Keep values in use that a request does not name.  Otherwise values that are not needed any

@@ -120,9 +120,9 @@ string_bits(const GroupField *field, const struct varlena *string)
 	if (field->kind == KEY_HASHED)
 		return DatumGetInt64(FunctionCall2Coll(field->hash, field->collation,
 											   PointerGetDatum(string),
-											   UInt64GetDatum(qb_own_secret.word[0])));
+											   UInt64GetDatum(qb_process_secret.word[0])));
 	return (int64) qb_hash_bytes((const uint8 *) VARDATA_ANY(string), VARSIZE_ANY_EXHDR(string),
-								 qb_own_secret.word);
+								 qb_process_secret.word);
 }
 
 /*

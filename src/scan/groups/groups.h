@@ -117,7 +117,7 @@ GroupKeyBits(const GroupKey *key, const GroupValue *value)
 	for (i = 1; i < key->fields; i++)
 	{
 		bits = qb_slot_hash(bits);
-		bits ^= value[i].null ? qb_own_secret.word[0] : (uint64) value[i].bits;
+		bits ^= value[i].null ? qb_process_secret.word[0] : (uint64) value[i].bits;
 	}
 	return (int64) bits;
 }

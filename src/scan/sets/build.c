@@ -76,7 +76,7 @@ typedef struct RunHead
 {
 	dsa_pointer next; /* the run of another process, or invalid */
 	uint64 rows;      /* number of rows, with duplicates */
-	SharedShard shard[QSET_MOST_SHARES];
+	SharedShard shard[QSET_MOST_SHARDS];
 } RunHead;
 
 #define RUN_HEAD MAXALIGN(sizeof(RunHead))
@@ -135,7 +135,7 @@ free_all(SharedBuild *shared, dsa_area *area)
 		dsa_pointer next = head->next;
 		int i;
 
-		for (i = 0; i < QSET_MOST_SHARES; i++)
+		for (i = 0; i < QSET_MOST_SHARDS; i++)
 		{
 			if (DsaPointerIsValid(head->shard[i].elements))
 				dsa_free(area, head->shard[i].elements);
@@ -187,7 +187,7 @@ put_runs(Build *build)
 
 	if (build->sets->keyed.count == 0)
 		return true;
-	SetsCheck(qset_builder_place(&build->sets->builder, &placed));
+	SetsCheck(qset_builder_group(&build->sets->builder, &placed));
 	bytes = RUN_HEAD + qset_run_bytes(&placed);
 	if (!SegmentHasRoom(ROOM_OF_RUN * bytes))
 	{
@@ -247,7 +247,7 @@ open_runs(Build *build)
 		pointer = head->next;
 	}
 	build->runs = (qset_runs){ .run = run, .count = count, .memory = &build->sets->keyed.memory };
-	SetsCheck(qset_runs_cut(&build->runs, Min(count * SHARDS_EACH, QSET_MOST_SHARES)));
+	SetsCheck(qset_runs_cut(&build->runs, Min(count * SHARDS_EACH, QSET_MOST_SHARDS)));
 }
 
 /* A view of a shard's present content as a collection. */

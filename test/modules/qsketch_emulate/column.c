@@ -23,12 +23,12 @@ struct qs_cuda_copy
 static qb_status
 emulated_create(qs_cuda *device, qs_cuda_copy **copy)
 {
-	qs_cuda_copy *made = calloc(1, sizeof(*made));
+	qs_cuda_copy *created = calloc(1, sizeof(*created));
 
-	*copy = made;
-	if (made == NULL)
+	*copy = created;
+	if (created == NULL)
 		return QB_NO_MEMORY;
-	made->device = device;
+	created->device = device;
 	return QB_OK;
 }
 
@@ -281,30 +281,30 @@ emulated_split(const qs_cuda_copy_rows *rows, uint32 chunks, const qb_groups *gr
 }
 
 /* Slots of a table of distinct keys, of which at most half are used. */
-#define PLACES (2 * GPU_COUNTS_MAX)
+#define KEY_SLOTS (2 * GPU_COUNTS_MAX)
 
-/* True if the key is new; "place" gets the slot where it is, or where it belongs. */
+/* True if the key is new; "slot" gets the slot where it is, or where it belongs. */
 static bool
-is_new(const uint64 *distinct, const int *place_of, uint64 key, uint32 *place)
+is_new(const uint64 *distinct, const int *index_at, uint64 key, uint32 *slot)
 {
-	*place = (uint32) qb_slot_of(qb_slot_hash(key), PLACES);
-	while (place_of[*place] >= 0 && distinct[place_of[*place]] != key)
-		*place = (*place + 1) % PLACES;
-	return place_of[*place] < 0;
+	*slot = (uint32) qb_slot_of(qb_slot_hash(key), KEY_SLOTS);
+	while (index_at[*slot] >= 0 && distinct[index_at[*slot]] != key)
+		*slot = (*slot + 1) % KEY_SLOTS;
+	return index_at[*slot] < 0;
 }
 
 static qb_status
 emulated_counts(qs_cuda *device, const uint64 *key, uint64 count, qs_cuda_counts *counts)
 {
-	static int place_of[PLACES];
-	uint32 place;
+	static int index_at[KEY_SLOTS];
+	uint32 slot;
 	uint64 i;
 
-	memset(place_of, -1, sizeof(place_of));
+	memset(index_at, -1, sizeof(index_at));
 	counts->found = 0;
 	for (i = 0; i < count && counts->found <= counts->most; i++)
 	{
-		if (is_new(counts->distinct, place_of, key[i], &place))
+		if (is_new(counts->distinct, index_at, key[i], &slot))
 		{
 			if (counts->found == counts->most)
 			{
@@ -313,9 +313,9 @@ emulated_counts(qs_cuda *device, const uint64 *key, uint64 count, qs_cuda_counts
 			}
 			counts->distinct[counts->found] = key[i];
 			counts->times[counts->found] = 0;
-			place_of[place] = counts->found++;
+			index_at[slot] = counts->found++;
 		}
-		counts->times[place_of[place]]++;
+		counts->times[index_at[slot]]++;
 	}
 	return QB_OK;
 }

@@ -26,7 +26,7 @@ struct qs_cuda_exact
 	uint64 listed; /* distinct keys, sorted by key */
 	Counted *list; /* the list, and single keys after it */
 	Counted *side; /* memory for another list */
-	Counted *sum;  /* the parts in this device's range; in the end ordered by count */
+	Counted *sum;  /* the slices in this device's range; in the end ordered by count */
 	uint64 found;  /* keys in "sum" */
 };
 
@@ -45,22 +45,22 @@ emulated_destroy(qs_cuda_exact *e)
 static qb_status
 emulated_create(qs_cuda *device, uint64 room, qs_cuda_exact **exact)
 {
-	qs_cuda_exact *made = calloc(1, sizeof(*made));
+	qs_cuda_exact *created = calloc(1, sizeof(*created));
 	const qb_memory *memory = &device->memory;
 
 	*exact = NULL;
-	if (made == NULL)
+	if (created == NULL)
 		return QB_NO_MEMORY;
-	made->device = device;
-	made->room = room;
-	made->list = memory->alloc(memory->context, room * sizeof(Counted));
-	made->side = memory->alloc(memory->context, room * sizeof(Counted));
-	if (made->list && made->side)
+	created->device = device;
+	created->room = room;
+	created->list = memory->alloc(memory->context, room * sizeof(Counted));
+	created->side = memory->alloc(memory->context, room * sizeof(Counted));
+	if (created->list && created->side)
 	{
-		*exact = made;
+		*exact = created;
 		return QB_OK;
 	}
-	emulated_destroy(made);
+	emulated_destroy(created);
 	return QB_NO_MEMORY;
 }
 
@@ -151,38 +151,38 @@ emulated_list(qs_cuda_exact *e, uint64 *listed, int64 *sample)
 }
 
 static qb_status
-emulated_find(qs_cuda_exact *e, const int64 *bound, uint32 bounds, uint64 *place)
+emulated_find(qs_cuda_exact *e, const int64 *bound, uint32 bounds, uint64 *index)
 {
 	uint32 i;
 
 	for (i = 0; i < bounds; i++)
-		for (place[i] = 0; place[i] < e->listed && e->list[place[i]].key < bound[i]; place[i]++)
+		for (index[i] = 0; index[i] < e->listed && e->list[index[i]].key < bound[i]; index[i]++)
 			;
 	return QB_OK;
 }
 
-/* The device's own part stays where it is, since other devices read no part of this range. */
+/* The device's slice stays where it is, since other devices read no slice of this range. */
 static qb_status
-emulated_join(qs_cuda_exact *e, const qs_cuda_exact_part *part)
+emulated_join(qs_cuda_exact *e, const qs_cuda_exact_slice *slice)
 {
 	Counted *behind = e->list + e->listed;
 
-	if (part->exact == e)
+	if (slice->exact == e)
 	{
-		e->sum = e->list + part->first;
-		e->found = part->count;
+		e->sum = e->list + slice->first;
+		e->found = slice->count;
 		return QB_OK;
 	}
-	if (part->count == 0)
+	if (slice->count == 0)
 		return QB_OK;
-	if (e->found + part->count > e->room - e->listed)
+	if (e->found + slice->count > e->room - e->listed)
 		return QB_NO_MEMORY;
 	memmove(behind, e->sum, e->found * sizeof(Counted));
-	memcpy(behind + e->found, part->exact->list + part->first, part->count * sizeof(Counted));
+	memcpy(behind + e->found, slice->exact->list + slice->first, slice->count * sizeof(Counted));
 	gpu_emulated_wait();
-	qsort(behind, e->found + part->count, sizeof(Counted), compare_keys);
+	qsort(behind, e->found + slice->count, sizeof(Counted), compare_keys);
 	e->sum = behind;
-	e->found = add_up(behind, e->found + part->count);
+	e->found = add_up(behind, e->found + slice->count);
 	return QB_OK;
 }
 

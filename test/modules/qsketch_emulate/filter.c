@@ -19,18 +19,18 @@ struct qf_cuda_filter
 static qb_status
 emulated_create(qs_cuda *device, const qf_params *params, qf_cuda_filter **filter)
 {
-	qf_cuda_filter *made = calloc(1, sizeof(*made));
+	qf_cuda_filter *created = calloc(1, sizeof(*created));
 	qb_status status = QB_NO_MEMORY;
 
-	if (made)
+	if (created)
 	{
-		made->device = device;
-		qf_init(&made->filter, params, &made->device->memory);
-		status = qf_make_dense(&made->filter);
+		created->device = device;
+		qf_init(&created->filter, params, &created->device->memory);
+		status = qf_make_dense(&created->filter);
 	}
-	*filter = status == QB_OK ? made : NULL;
+	*filter = status == QB_OK ? created : NULL;
 	if (status != QB_OK)
-		free(made);
+		free(created);
 	return status;
 }
 

@@ -39,13 +39,13 @@ struct qset_cuda_pairs
 
 static qb_status
 emulated_create(qs_cuda *device, uint64 count, uint64 elements, uint64 universe,
-				qset_cuda_sets **made)
+				qset_cuda_sets **created)
 {
 	qset_cuda_sets *sets = calloc(1, sizeof(*sets));
 	qb_status status = QB_NO_MEMORY;
 	uint64 i;
 
-	*made = NULL;
+	*created = NULL;
 	if (sets)
 	{
 		sets->device = device;
@@ -62,17 +62,17 @@ emulated_create(qs_cuda *device, uint64 count, uint64 elements, uint64 universe,
 	/* elements are their numbers, because the device knows nothing else of them */
 	for (i = 0; i < universe; i++)
 		sets->collection.low[i] = i;
-	*made = sets;
+	*created = sets;
 	return QB_OK;
 }
 
 static qb_status
-emulated_copy(qs_cuda *device, const qset_cuda_sets *from, qset_cuda_sets **made)
+emulated_copy(qs_cuda *device, const qset_cuda_sets *from, qset_cuda_sets **created)
 {
 	qset_cuda_sets *sets = calloc(1, sizeof(*sets));
 	qb_status status = QB_NO_MEMORY;
 
-	*made = NULL;
+	*created = NULL;
 	if (sets)
 	{
 		sets->device = device;
@@ -81,7 +81,7 @@ emulated_copy(qs_cuda *device, const qset_cuda_sets *from, qset_cuda_sets **made
 	if (status != QB_OK)
 		free(sets);
 	else
-		*made = sets;
+		*created = sets;
 	return status;
 }
 
@@ -150,7 +150,7 @@ open_search(qset_cuda_pairs *search, const qset_request *request)
 }
 
 static qb_status
-emulated_search(qs_cuda *device, const qset_cuda_request *wanted, qset_cuda_pairs **made)
+emulated_search(qs_cuda *device, const qset_cuda_request *wanted, qset_cuda_pairs **created)
 {
 	qset_cuda_pairs *search = calloc(1, sizeof(*search));
 	qset_request request = { .rows = &wanted->rows->collection,
@@ -161,7 +161,7 @@ emulated_search(qs_cuda *device, const qset_cuda_request *wanted, qset_cuda_pair
 							 .memory = &device->memory };
 	qb_status status;
 
-	*made = NULL;
+	*created = NULL;
 	if (search == NULL)
 		return QB_NO_MEMORY;
 	search->sets = wanted->rows;
@@ -171,7 +171,7 @@ emulated_search(qs_cuda *device, const qset_cuda_request *wanted, qset_cuda_pair
 	if (status != QB_OK)
 		emulated_end(search);
 	else
-		*made = search;
+		*created = search;
 	return status;
 }
 

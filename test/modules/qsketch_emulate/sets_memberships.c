@@ -37,12 +37,12 @@ struct qset_cuda_memberships
 static qb_status
 emulated_create(qs_cuda *device, qset_cuda_memberships **memberships)
 {
-	qset_cuda_memberships *made = calloc(1, sizeof(*made));
+	qset_cuda_memberships *created = calloc(1, sizeof(*created));
 
-	*memberships = made;
-	if (made == NULL)
+	*memberships = created;
+	if (created == NULL)
 		return QB_NO_MEMORY;
-	made->device = device;
+	created->device = device;
 	return QB_OK;
 }
 
@@ -171,7 +171,7 @@ list_sets(qset_cuda_memberships *m)
 	for (i = 0; i < m->rows; i++)
 	{
 		const Row *row = &m->row[i];
-		const int64 *place;
+		const int64 *found;
 
 		if (i > 0 && compare_rows(row, row - 1) == 0)
 			continue;
@@ -180,8 +180,8 @@ list_sets(qset_cuda_memberships *m)
 			m->id[m->sizes.sets] = row->id;
 			m->offset[m->sizes.sets++] = m->sizes.elements;
 		}
-		place = bsearch(&row->element, m->value, m->sizes.universe, sizeof(int64), compare_values);
-		m->rank[m->sizes.elements++] = (uint32) (place - m->value);
+		found = bsearch(&row->element, m->value, m->sizes.universe, sizeof(int64), compare_values);
+		m->rank[m->sizes.elements++] = (uint32) (found - m->value);
 	}
 	m->offset[m->sizes.sets] = m->sizes.elements;
 }
@@ -245,15 +245,16 @@ emulated_bytes(const qset_cuda_memberships *m)
 }
 
 static qb_status
-emulated_make(const qset_cuda_memberships *m, qset_cuda_sets **made)
+emulated_make(const qset_cuda_memberships *m, qset_cuda_sets **created)
 {
 	const qset_cuda_sizes *sizes = &m->sizes;
 	const qset_sets_ops *sets = &gpu_emulated_sets;
-	qb_status status = sets->create(m->device, sizes->sets, sizes->elements, sizes->universe, made);
+	qb_status status =
+		sets->create(m->device, sizes->sets, sizes->elements, sizes->universe, created);
 
 	if (status == QB_OK)
-		status = sets->put_offsets(*made, 0, m->offset, sizes->sets + 1);
-	return status == QB_OK ? sets->put_elements(*made, 0, m->rank, sizes->elements) : status;
+		status = sets->put_offsets(*created, 0, m->offset, sizes->sets + 1);
+	return status == QB_OK ? sets->put_elements(*created, 0, m->rank, sizes->elements) : status;
 }
 
 const qset_members_ops gpu_emulated_memberships = {

@@ -15,7 +15,7 @@ struct qs_cuda_sketch
 {
 	qs_cuda *device;
 	qs_sketch sketch;
-	int looks;     /* calls until the sketch is settled */
+	int polls;     /* calls until the sketch can be read */
 	uint64 wanted; /* wanted number of frequent keys */
 	uint64 frequent_slots;
 	qs_frequent_key *frequent; /* table of frequent keys, or NULL */
@@ -26,51 +26,51 @@ struct qs_cuda_sketch
 	uint64 sampled;
 };
 
-/* Number of calls that it takes until a sketch is settled. */
-#define LOOKS 3
+/* Number of calls that it takes until a sketch can be read. */
+#define POLLS 3
 
 /* Sketches with tables of this size or more get the keys of several chunks at once. */
 #define GAINS_BYTES (3 << 19)
 
-/* Pass on the result of making a sketch: "made", if the status is QB_OK. */
+/* Pass on the result of making a sketch: "created", if the status is QB_OK. */
 static qb_status
-keep(qb_status status, qs_cuda_sketch *made, qs_cuda_sketch **sketch)
+keep(qb_status status, qs_cuda_sketch *created, qs_cuda_sketch **sketch)
 {
-	*sketch = status == QB_OK ? made : NULL;
+	*sketch = status == QB_OK ? created : NULL;
 	if (status != QB_OK)
-		free(made);
+		free(created);
 	return status;
 }
 
 static qb_status
 emulated_create(qs_cuda *device, const qs_params *params, qs_cuda_sketch **sketch)
 {
-	qs_cuda_sketch *made = calloc(1, sizeof(*made));
+	qs_cuda_sketch *created = calloc(1, sizeof(*created));
 	qb_status status = QB_NO_MEMORY;
 
-	if (made)
+	if (created)
 	{
-		made->device = device;
-		qs_init(&made->sketch, params, &made->device->memory);
-		status = qs_make_dense(&made->sketch);
+		created->device = device;
+		qs_init(&created->sketch, params, &created->device->memory);
+		status = qs_make_dense(&created->sketch);
 		if (status != QB_OK)
-			qs_free(&made->sketch);
+			qs_free(&created->sketch);
 	}
-	return keep(status, made, sketch);
+	return keep(status, created, sketch);
 }
 
 static qb_status
 emulated_load(qs_cuda *device, const qs_sketch *from, qs_cuda_sketch **sketch)
 {
-	qs_cuda_sketch *made = calloc(1, sizeof(*made));
+	qs_cuda_sketch *created = calloc(1, sizeof(*created));
 	qb_status status = QB_NO_MEMORY;
 
-	if (made)
+	if (created)
 	{
-		made->device = device;
-		status = qs_copy(&made->sketch, from, &made->device->memory);
+		created->device = device;
+		status = qs_copy(&created->sketch, from, &created->device->memory);
 	}
-	return keep(status, made, sketch);
+	return keep(status, created, sketch);
 }
 
 static void
@@ -224,18 +224,18 @@ emulated_merge_slice(qs_cuda_sketch *sketch, qs_slice to, const qs_cuda_sketch *
 }
 
 static qb_status
-emulated_settle(qs_cuda_sketch *sketch)
+emulated_prepare_read(qs_cuda_sketch *sketch)
 {
-	sketch->looks = LOOKS;
+	sketch->polls = POLLS;
 	return qs_has_fat(sketch->sketch.params.structure) ? QB_READ_ONLY : QB_OK;
 }
 
 static bool
-emulated_is_settled(qs_cuda_sketch *sketch)
+emulated_read_is_ready(qs_cuda_sketch *sketch)
 {
-	if (sketch->looks > 0)
-		sketch->looks--;
-	return sketch->looks == 0;
+	if (sketch->polls > 0)
+		sketch->polls--;
+	return sketch->polls == 0;
 }
 
 static qb_status
@@ -421,8 +421,8 @@ const qs_sketch_ops gpu_emulated_sketches = {
 	.query = emulated_query,
 	.merge_begin = emulated_merge_begin,
 	.merge_slice = emulated_merge_slice,
-	.settle = emulated_settle,
-	.is_settled = emulated_is_settled,
+	.prepare_read = emulated_prepare_read,
+	.read_is_ready = emulated_read_is_ready,
 	.freeze = emulated_freeze,
 	.read = emulated_read,
 	.frequent_begin = emulated_frequent_begin,
