@@ -17,43 +17,26 @@
 
 static const qs_column_ops *const ops = &qs_cuda_columns;
 
-static uint64_t wrong;
-
-static uint64_t
-draw(uint64_t *state, uint64_t below)
-{
-	return qb_reduce(qb_mix64(*state += QB_ROW_STEP), below);
-}
-
 /* Draw runs in the order of keys, with gaps.  A few runs are as long as all keys of a page, or longer. */
 static uint32_t
 draw_runs(uint64_t *state, qs_cuda_run *run, uint64_t keys, uint64_t *gathered)
 {
-	uint64_t gap = 1 + draw(state, 4000);
-	uint64_t length = 1 + draw(state, 2000);
-	uint64_t at = draw(state, gap);
+	uint64_t gap = 1 + draw_below(state, 4000);
+	uint64_t length = 1 + draw_below(state, 2000);
+	uint64_t at = draw_below(state, gap);
 	uint32_t runs = 0;
 
 	*gathered = 0;
 	while (runs < RUNS_MAX && at < keys)
 	{
-		uint64_t count = 1 + draw(state, length);
+		uint64_t count = 1 + draw_below(state, length);
 
 		count = count < keys - at ? count : keys - at;
 		run[runs++] = (qs_cuda_run){ .first = at, .count = count, .to = *gathered };
 		*gathered += count;
-		at += count + 1 + draw(state, gap);
+		at += count + 1 + draw_below(state, gap);
 	}
 	return runs;
-}
-
-static void
-expect(uint64_t number, bool same, const char *what)
-{
-	if (same)
-		return;
-	wrong++;
-	printf("case %llu: %s differ\n", (unsigned long long) number, what);
 }
 
 /* True if counting keys in device memory gives what counting them on the CPU gives. */
@@ -120,7 +103,7 @@ same_distinct(qs_cuda *gpu, uint64_t *device, uint64_t number, uint64_t keys, ui
 	bool same = true;
 
 	for (uint64_t i = 0; i < keys; i++)
-		key[i] = draw(&state, values) - 1; /* the largest key, ~0, is among them */
+		key[i] = draw_below(&state, values) - 1; /* the largest key, ~0, is among them */
 	keys_put(gpu, device, key, keys);
 	CHECK(ops->counts(gpu, device, keys, &counts) == QB_OK);
 	found = counts.found;
@@ -149,17 +132,18 @@ same_many(qs_cuda *gpu, uint64_t *device, uint64_t number, uint64_t keys)
 	static uint64_t key[KEYS], count[QB_GROUPS_MAX];
 	static bool many[QB_GROUPS_MAX];
 	uint64_t state = number + 5, at = 0;
-	uint32_t most = (uint32_t) draw(&state, draw(&state, 2) ? 30 : QS_CUDA_COUNTS_MAX + 1);
-	uint32_t groups = 1 + (uint32_t) draw(&state, number % 4 ? 40 : QB_GROUPS_MAX);
+	uint32_t most =
+		(uint32_t) draw_below(&state, draw_below(&state, 2) ? 30 : QS_CUDA_COUNTS_MAX + 1);
+	uint32_t groups = 1 + (uint32_t) draw_below(&state, number % 4 ? 40 : QB_GROUPS_MAX);
 	bool same = true;
 
 	for (uint32_t g = 0; g < groups; g++)
 	{
-		uint64_t values = 1 + draw(&state, draw(&state, 2) ? 3 : 2 * most + 2);
+		uint64_t values = 1 + draw_below(&state, draw_below(&state, 2) ? 3 : 2 * most + 2);
 
-		count[g] = draw(&state, 4) ? draw(&state, keys / groups + 1) : 0;
+		count[g] = draw_below(&state, 4) ? draw_below(&state, keys / groups + 1) : 0;
 		for (uint64_t i = at; i < at + count[g]; i++)
-			key[i] = draw(&state, values) - 1; /* the largest key, ~0, is among them */
+			key[i] = draw_below(&state, values) - 1; /* the largest key, ~0, is among them */
 		at += count[g];
 	}
 	keys_put(gpu, device, key, at);
@@ -206,18 +190,18 @@ make_column(qs_cuda *gpu, Column *column, uint64_t *state, uint64_t rows)
 	*column = (Column){ .value = malloc(rows * sizeof(uint64_t)), .words = (rows + 63) / 64 };
 	CHECK(column->value != NULL);
 	for (uint64_t i = 0; i < rows; i++)
-		column->value[i] =
-			draw(state, 20) ? draw(state, 40) - 20 : (uint64_t) limit[draw(state, 4)];
+		column->value[i] = draw_below(state, 20) ? draw_below(state, 40) - 20
+												 : (uint64_t) limit[draw_below(state, 4)];
 	column->there = copy_of(gpu, column->value, rows);
-	if (draw(state, 2))
+	if (draw_below(state, 2))
 		return;
 	column->null = malloc(column->words * sizeof(uint64_t));
 	CHECK(column->null != NULL);
 	for (uint64_t i = 0; i < column->words; i++)
 	{
-		uint64_t half = draw(state, UINT64_MAX);
+		uint64_t half = draw_below(state, UINT64_MAX);
 
-		column->null[i] = half & draw(state, UINT64_MAX);
+		column->null[i] = half & draw_below(state, UINT64_MAX);
 	}
 	CHECK(ops->put_nulls(column->there, column->null, column->words) == QB_OK);
 }
@@ -240,33 +224,33 @@ static void
 draw_tests(uint64_t *state, qb_selection *tests, uint32_t columns)
 {
 	tests->columns = columns;
-	tests->tests = columns > 0 ? (uint32_t) draw(state, QB_SELECTION_TESTS / 4) : 0;
+	tests->tests = columns > 0 ? (uint32_t) draw_below(state, QB_SELECTION_TESTS / 4) : 0;
 	for (int i = 0; i < QB_SELECTION_NUMBERS; i++)
 		tests->number[i] = 3 * i - 21; /* ascending */
 	for (uint32_t i = 0; i < tests->tests; i++)
-		tests->test[i] = (qb_test){ .column = (uint16_t) draw(state, columns),
-									.kind = (uint8_t) draw(state, QB_TEST_NULL + 1),
-									.negated = (uint8_t) draw(state, 2),
-									.first = (uint16_t) draw(state, 20),
-									.count = (uint16_t) draw(state, 12),
-									.low = (int64_t) draw(state, 30) - 25,
-									.high = (int64_t) draw(state, 30) + 5 };
+		tests->test[i] = (qb_test){ .column = (uint16_t) draw_below(state, columns),
+									.kind = (uint8_t) draw_below(state, QB_TEST_NULL + 1),
+									.negated = (uint8_t) draw_below(state, 2),
+									.first = (uint16_t) draw_below(state, 20),
+									.count = (uint16_t) draw_below(state, 12),
+									.low = (int64_t) draw_below(state, 30) - 25,
+									.high = (int64_t) draw_below(state, 30) + 5 };
 }
 
 /* Draw tiles, with gaps between them; each column begins at a row of its own. */
 static uint32_t
 draw_tiles(uint64_t *state, qb_tile *tile, uint32_t columns, uint64_t rows)
 {
-	uint64_t gap = 1 + draw(state, 1000), length = 1 + draw(state, QB_TILE_ROWS);
+	uint64_t gap = 1 + draw_below(state, 1000), length = 1 + draw_below(state, QB_TILE_ROWS);
 	uint64_t at = 0;
 	uint32_t tiles = 0;
 
 	while (tiles < RUNS_MAX && at + length <= rows)
 	{
-		tile[tiles].rows = 1 + (uint32_t) draw(state, length);
+		tile[tiles].rows = 1 + (uint32_t) draw_below(state, length);
 		for (uint32_t c = 0; c <= columns; c++)
-			tile[tiles].first[c] = (uint32_t) draw(state, rows - tile[tiles].rows + 1);
-		at += tile[tiles++].rows + draw(state, gap);
+			tile[tiles].first[c] = (uint32_t) draw_below(state, rows - tile[tiles].rows + 1);
+		at += tile[tiles++].rows + draw_below(state, gap);
 	}
 	return tiles;
 }
@@ -289,8 +273,8 @@ draw_alike(uint64_t *state, Rows *rows)
 	qs_cuda_copy_rows *there = &rows->there;
 
 	there->tile = NULL;
-	there->first = (uint32_t) draw(state, rows->rows);
-	there->rows = 1 + draw(state, rows->rows - there->first);
+	there->first = (uint32_t) draw_below(state, rows->rows);
+	there->rows = 1 + draw_below(state, rows->rows - there->first);
 	if (there->rows > (uint64_t) RUNS_MAX * QB_TILE_ROWS)
 		there->rows = (uint64_t) RUNS_MAX * QB_TILE_ROWS;
 	there->tiles = (uint32_t) ((there->rows + QB_TILE_ROWS - 1) / QB_TILE_ROWS);
@@ -302,9 +286,9 @@ draw_alike(uint64_t *state, Rows *rows)
 static void
 make_rows(qs_cuda *gpu, Rows *rows, uint64_t *state, uint32_t columns, uint64_t most)
 {
-	rows->rows = QB_TILE_ROWS + draw(state, most - QB_TILE_ROWS);
+	rows->rows = QB_TILE_ROWS + draw_below(state, most - QB_TILE_ROWS);
 	rows->columns = columns;
-	if (draw(state, 2))
+	if (draw_below(state, 2))
 		draw_alike(state, rows);
 	else
 	{
@@ -331,10 +315,10 @@ typedef struct Chunks
 static void
 make_chunks(qs_cuda *gpu, Chunks *chunks, uint64_t *state, uint32_t columns)
 {
-	bool no_keys = draw(state, 2) == 1;
+	bool no_keys = draw_below(state, 2) == 1;
 	qb_selection tests;
 
-	chunks->count = 1 + (uint32_t) (draw(state, 2) * draw(state, QS_CUDA_CHUNKS_MAX));
+	chunks->count = 1 + (uint32_t) (draw_below(state, 2) * draw_below(state, QS_CUDA_CHUNKS_MAX));
 	draw_tests(state, &tests, columns);
 	for (uint32_t i = 0; i < chunks->count; i++)
 	{
@@ -430,7 +414,7 @@ same_selected(qs_cuda *gpu, uint64_t number)
 	const uint64_t *key;
 	bool same;
 
-	make_chunks(gpu, &chunks, &state, (uint32_t) draw(&state, QB_SELECTION_COLUMNS + 1));
+	make_chunks(gpu, &chunks, &state, (uint32_t) draw_below(&state, QB_SELECTION_COLUMNS + 1));
 	CHECK(ops->select(chunks.there, chunks.count, &key, &there) == QB_OK);
 	keys_get(gpu, got, key, there);
 	same = same_keys(got, there, wanted, select_here(&chunks, NULL, 0, wanted));
@@ -449,10 +433,10 @@ same_split(qs_cuda *gpu, uint64_t number)
 	qb_groups groups;
 	bool same = true;
 
-	make_chunks(gpu, &chunks, &state, 1 + (uint32_t) draw(&state, QB_SELECTION_COLUMNS));
-	groups = (qb_groups){ .column = (uint32_t) draw(&state, chunks.chunk[0].columns),
-						  .null = (uint32_t) draw(&state, 2) };
-	groups.count = groups.null + (uint32_t) draw(&state, number % 10 ? 45 : QB_GROUPS_MAX);
+	make_chunks(gpu, &chunks, &state, 1 + (uint32_t) draw_below(&state, QB_SELECTION_COLUMNS));
+	groups = (qb_groups){ .column = (uint32_t) draw_below(&state, chunks.chunk[0].columns),
+						  .null = (uint32_t) draw_below(&state, 2) };
+	groups.count = groups.null + (uint32_t) draw_below(&state, number % 10 ? 45 : QB_GROUPS_MAX);
 	for (uint32_t g = 0; g < groups.count; g++)
 		groups.number[g] = (int64_t) g - 22;
 	CHECK(ops->split(chunks.there, chunks.count, &groups, &key, count) == QB_OK);
@@ -472,8 +456,8 @@ run_case(qs_cuda *gpu, uint64_t number)
 	static uint64_t key[KEYS], got[KEYS], wanted[KEYS];
 	static qs_cuda_run run[RUNS_MAX];
 	uint64_t state = number;
-	uint64_t keys = 1 + draw(&state, KEYS);
-	uint64_t half = draw(&state, keys);
+	uint64_t keys = 1 + draw_below(&state, KEYS);
+	uint64_t half = draw_below(&state, keys);
 	uint64_t gathered;
 	const uint64_t *side;
 	uint64_t *all;
@@ -487,22 +471,24 @@ run_case(qs_cuda *gpu, uint64_t number)
 	CHECK(ops->put(copy, half, key + half, keys - half) == QB_OK);
 	CHECK(ops->gather(copy, &(qs_cuda_run){ .count = keys }, 1, &side) == QB_OK);
 	keys_get(gpu, got, side, keys);
-	expect(number, memcmp(got, key, keys * sizeof(*key)) == 0, "keys");
+	expect_case(number, memcmp(got, key, keys * sizeof(*key)) == 0, "keys differ");
 	for (uint32_t i = 0; i < runs; i++)
 		memcpy(wanted + run[i].to, key + run[i].first, run[i].count * sizeof(*key));
 	CHECK(ops->gather(copy, run, runs, &side) == QB_OK);
-	expect(number, same_counts(gpu, side, wanted, gathered), "counts of gathered keys");
+	expect_case(number, same_counts(gpu, side, wanted, gathered), "counts of gathered keys differ");
 	keys_get(gpu, got, side, gathered);
-	expect(number, memcmp(got, wanted, gathered * sizeof(*key)) == 0, "gathered keys");
-	expect(number, same_counts(gpu, all, key, keys), "counts of all keys");
-	expect(number, same_distinct(gpu, all, number, keys, 1 + draw(&state, 40)),
-		   "few distinct keys");
-	expect(number, same_distinct(gpu, all, number, keys, 1 + draw(&state, 2 * QS_CUDA_COUNTS_MAX)),
-		   "distinct keys");
-	expect(number, same_many(gpu, all, number, keys), "groups with many keys");
-	expect(number, same_selected(gpu, number), "selected keys");
+	expect_case(number, memcmp(got, wanted, gathered * sizeof(*key)) == 0, "gathered keys differ");
+	expect_case(number, same_counts(gpu, all, key, keys), "counts of all keys differ");
+	expect_case(number, same_distinct(gpu, all, number, keys, 1 + draw_below(&state, 40)),
+				"few distinct keys");
+	expect_case(
+		number,
+		same_distinct(gpu, all, number, keys, 1 + draw_below(&state, 2 * QS_CUDA_COUNTS_MAX)),
+		"distinct keys");
+	expect_case(number, same_many(gpu, all, number, keys), "groups with many keys");
+	expect_case(number, same_selected(gpu, number), "selected keys");
 	if (number % 4 == 0)
-		expect(number, same_split(gpu, number), "keys by group");
+		expect_case(number, same_split(gpu, number), "keys by group");
 	ops->destroy(copy);
 	cudaFree(all);
 }
@@ -510,20 +496,9 @@ run_case(qs_cuda *gpu, uint64_t number)
 int
 main(int argc, char **argv)
 {
-	uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
-	uint64_t cases = argc > 2 ? strtoull(argv[2], NULL, 10) : 100;
-	qs_cuda_error error;
-	qs_cuda *gpu;
+	case_run run = begin_cases(argc, argv, 100);
 
-	if (qs_cuda_open(0, NULL, &gpu, &error) != QB_OK)
-	{
-		printf("no usable device: %s\n", error.name);
-		return 2;
-	}
-	for (uint64_t i = first; i < first + cases; i++)
-		run_case(gpu, i);
-	qs_cuda_close(gpu);
-	printf("column: %llu cases, %llu differences\n", (unsigned long long) cases,
-		   (unsigned long long) wrong);
-	return wrong != 0;
+	for (uint64_t i = run.first; i < run.end; i++)
+		run_case(run.gpu, i);
+	return end_cases(&run, "column");
 }

@@ -30,14 +30,6 @@ typedef struct counts
 	uint64_t distinct;
 } counts;
 
-static uint64_t wrong;
-
-static uint64_t
-draw(uint64_t *state, uint64_t below)
-{
-	return qb_reduce(qb_mix64(*state += QB_ROW_STEP), below);
-}
-
 static int
 compare_keys(const void *a, const void *b)
 {
@@ -78,21 +70,13 @@ static void
 draw_keys(uint64_t number, uint64_t *key, uint64_t keys)
 {
 	uint64_t state = number;
-	uint64_t values = draw(&state, 4) == 0 ? 1 + draw(&state, 20) : 1 + draw(&state, KEYS);
-	uint32_t shift = (uint32_t) draw(&state, 44);
-	uint64_t base = draw(&state, 3) == 0 ? 0 : qb_mix64(number);
+	uint64_t values =
+		draw_below(&state, 4) == 0 ? 1 + draw_below(&state, 20) : 1 + draw_below(&state, KEYS);
+	uint32_t shift = (uint32_t) draw_below(&state, 44);
+	uint64_t base = draw_below(&state, 3) == 0 ? 0 : qb_mix64(number);
 
 	for (uint64_t i = 0; i < keys; i++)
-		key[i] = base + ((draw(&state, values) - values / 2) << shift);
-}
-
-static void
-expect(uint64_t number, bool same, const char *what)
-{
-	if (same)
-		return;
-	wrong++;
-	printf("case %llu: %s differ\n", (unsigned long long) number, what);
+		key[i] = base + ((draw_below(&state, values) - values / 2) << shift);
 }
 
 /* Add the keys in batches; some come from the host, and some are on the device. */
@@ -105,9 +89,9 @@ add_batches(qs_cuda_exact *exact, uint64_t *state, const uint64_t *key, const ui
 
 	for (uint64_t at = 0; at < keys && status == QB_OK; at += some)
 	{
-		some = 1 + draw(state, 200000);
+		some = 1 + draw_below(state, 200000);
 		some = some < keys - at ? some : keys - at;
-		if (draw(state, 2) == 0)
+		if (draw_below(state, 2) == 0)
 			status = qs_cuda_exacts.add(exact, key + at, some);
 		else
 			status = qs_cuda_exacts.add_device(exact, device + at, some);
@@ -157,7 +141,7 @@ make_list(uint64_t number, qs_cuda_exact *exact, int64_t bound, uint64_t *listed
 
 	CHECK(qs_cuda_exacts.list(exact, listed, sample) == QB_OK);
 	for (uint32_t i = 1; i < qs_cuda_samples(*listed); i++)
-		expect(number, sample[i - 1] < sample[i], "samples");
+		expect_case(number, sample[i - 1] < sample[i], "samples");
 	CHECK(qs_cuda_exacts.find(exact, &bound, 1, &index) == QB_OK);
 	CHECK(index <= *listed);
 	return index;
@@ -182,8 +166,9 @@ order_alone(uint64_t number, qs_cuda_exact *exact, const counts *here)
 
 	(void) make_list(number, exact, 0, &all.count);
 	CHECK(join_and_order(&all, 1, &found) == QB_OK);
-	expect(number, found == here->distinct && same_order(exact, found, here, INT64_MIN, INT64_MAX),
-		   "orders");
+	expect_case(number,
+				found == here->distinct && same_order(exact, found, here, INT64_MIN, INT64_MAX),
+				"orders");
 }
 
 /* Order all keys: the first device gets those that are less than the bound, and the second one the others. */
@@ -205,16 +190,17 @@ order_both(uint64_t number, qs_cuda_exact *const *exact, uint64_t room, int64_t 
 	}
 	status = join_and_order(first, 2, &found[0]);
 	CHECK(join_and_order(second, 2, &found[1]) == QB_OK);
-	expect(number, same_order(exact[1], found[1], here, bound, INT64_MAX), "orders of the second");
+	expect_case(number, same_order(exact[1], found[1], here, bound, INT64_MAX),
+				"orders of the second");
 	if (status == QB_NO_MEMORY)
 	{
-		expect(number, listed[0] + index[0] + index[1] > room, "lists that fit");
+		expect_case(number, listed[0] + index[0] + index[1] > room, "lists that fit");
 		return;
 	}
 	CHECK(status == QB_OK);
-	expect(number, found[0] + found[1] == here->distinct, "numbers of distinct keys");
-	expect(number, same_order(exact[0], found[0], here, INT64_MIN, bound - 1),
-		   "orders of the first");
+	expect_case(number, found[0] + found[1] == here->distinct, "numbers of distinct keys");
+	expect_case(number, same_order(exact[0], found[0], here, INT64_MIN, bound - 1),
+				"orders of the first");
 }
 
 /* Count the keys of the host on the second device, too, and divide all keys between both devices. */
@@ -224,7 +210,7 @@ order_with_second(uint64_t number, qs_cuda *second, qs_cuda_exact *exact, uint64
 {
 	qs_cuda_exact *both[2] = { exact, NULL };
 	uint64_t state = number;
-	int64_t bound = here->list[draw(&state, here->distinct)].key;
+	int64_t bound = here->list[draw_below(&state, here->distinct)].key;
 
 	CHECK(qs_cuda_exacts.create(second, 3 * (here->distinct + keys), &both[1]) == QB_OK);
 	CHECK(qs_cuda_exacts.add(both[1], key, keys) == QB_OK);
@@ -238,8 +224,8 @@ run_case(qs_cuda *gpu, qs_cuda *second, uint64_t number)
 	static uint64_t key[KEYS], sorted[KEYS];
 	static counted list[KEYS];
 	uint64_t state = number + 1000;
-	uint64_t keys = number % 10 == 0 ? draw(&state, 3) : 1 + draw(&state, KEYS);
-	uint64_t room = 1 + draw(&state, 2 * keys + 1);
+	uint64_t keys = number % 10 == 0 ? draw_below(&state, 3) : 1 + draw_below(&state, KEYS);
+	uint64_t room = 1 + draw_below(&state, 2 * keys + 1);
 	counts here = { .list = list };
 	uint64_t first;
 	uint64_t *device;
@@ -251,10 +237,10 @@ run_case(qs_cuda *gpu, qs_cuda *second, uint64_t number)
 	here.distinct = count_here(sorted, keys, list);
 	device = keys_to_device(gpu, key, keys);
 	CHECK(qs_cuda_exacts.create(gpu, room, &exact) == QB_OK);
-	first = draw(&state, 2) ? keys : draw(&state, keys + 1);
+	first = draw_below(&state, 2) ? keys : draw_below(&state, keys + 1);
 	status = add_batches(exact, &state, key, device, first);
 	if (status == QB_NO_MEMORY)
-		expect(number, room < first && here.distinct > room / 2, "keys that fit");
+		expect_case(number, room < first && here.distinct > room / 2, "keys that fit");
 	else
 	{
 		CHECK(status == QB_OK);
@@ -310,7 +296,7 @@ time_all(qs_cuda *gpu, uint64_t keys, uint64_t distinct)
 	CHECK(key);
 	for (uint64_t i = 0; i < keys; i++)
 	{
-		double u = (double) (draw(&state, UINT64_C(1) << 53)) / 9007199254740992.0;
+		double u = (double) (draw_below(&state, UINT64_C(1) << 53)) / 9007199254740992.0;
 
 		key[i] = (uint64_t) (u * u * u * (double) distinct);
 	}
@@ -324,30 +310,13 @@ time_all(qs_cuda *gpu, uint64_t keys, uint64_t distinct)
 int
 main(int argc, char **argv)
 {
-	bool timed = argc > 1 && strcmp(argv[1], "time") == 0;
-	uint64_t first = argc > 1 && !timed ? strtoull(argv[1], NULL, 10) : 0;
-	uint64_t cases = argc > 2 ? strtoull(argv[2], NULL, 10) : 100;
-	qs_cuda_error error;
-	qs_cuda *gpu, *second;
+	case_run run = begin_cases(argc, argv, 100);
+	qs_cuda *second = open_second(run.gpu);
 
-	if (qs_cuda_open(0, NULL, &gpu, &error) != QB_OK)
-	{
-		printf("no usable device: %s\n", error.name);
-		return 2;
-	}
-	if (timed)
-	{
-		time_all(gpu, argc > 2 ? strtoull(argv[2], NULL, 10) : 100000000,
-				 argc > 3 ? strtoull(argv[3], NULL, 10) : 20000000);
-		qs_cuda_close(gpu);
-		return 0;
-	}
-	second = open_second(gpu);
-	for (uint64_t i = first; i < first + cases; i++)
-		run_case(gpu, second, i);
+	if (run.timed)
+		time_all(run.gpu, case_argument(&run, 2, 100000000), case_argument(&run, 3, 20000000));
+	for (uint64_t i = run.first; i < run.end; i++)
+		run_case(run.gpu, second, i);
 	qs_cuda_close(second);
-	qs_cuda_close(gpu);
-	printf("column_exact: %llu cases, %llu differences\n", (unsigned long long) cases,
-		   (unsigned long long) wrong);
-	return wrong != 0;
+	return end_cases(&run, "column_exact");
 }

@@ -22,23 +22,6 @@
 #define ROWS      (1 << 19)
 #define TILES_MAX (ROWS / 16)
 
-static uint64_t wrong;
-
-static uint64_t
-draw(uint64_t *state, uint64_t below)
-{
-	return qb_reduce(qb_mix64(*state += QB_ROW_STEP), below);
-}
-
-static void
-expect(uint64_t number, bool same, const char *what)
-{
-	if (same)
-		return;
-	wrong++;
-	printf("case %llu: %s differ\n", (unsigned long long) number, what);
-}
-
 /* ---- rows ---- */
 
 /* Values of many kinds: in any bits, of both signs, with few and with many distinct ones. */
@@ -52,10 +35,11 @@ typedef struct values
 static values
 draw_values(uint64_t *state, uint64_t most)
 {
-	values v = { .distinct = draw(state, 4) == 0 ? 1 + draw(state, 3) : 1 + draw(state, most) };
+	values v = { .distinct = draw_below(state, 4) == 0 ? 1 + draw_below(state, 3)
+													   : 1 + draw_below(state, most) };
 
-	v.shift = (uint32_t) draw(state, 40);
-	v.base = draw(state, 3) == 0 ? draw(state, UINT64_MAX) : 0;
+	v.shift = (uint32_t) draw_below(state, 40);
+	v.base = draw_below(state, 3) == 0 ? draw_below(state, UINT64_MAX) : 0;
 	return v;
 }
 
@@ -64,16 +48,16 @@ draw_value(uint64_t *state, const values *v)
 {
 	static const int64_t limit[] = { INT64_MIN, INT64_MAX, 0, -1 };
 
-	if (draw(state, 10000) == 0)
-		return limit[draw(state, 4)];
-	return (int64_t) (v->base + ((draw(state, v->distinct) - v->distinct / 2) << v->shift));
+	if (draw_below(state, 10000) == 0)
+		return limit[draw_below(state, 4)];
+	return (int64_t) (v->base + ((draw_below(state, v->distinct) - v->distinct / 2) << v->shift));
 }
 
 static void
 draw_rows(uint64_t *state, int64_t *id, int64_t *element, uint64_t rows)
 {
-	values ids = draw_values(state, draw(state, 2) ? 2000 : ROWS);
-	values elements = draw_values(state, draw(state, 2) ? 300 : ROWS);
+	values ids = draw_values(state, draw_below(state, 2) ? 2000 : ROWS);
+	values elements = draw_values(state, draw_below(state, 2) ? 300 : ROWS);
 
 	for (uint64_t i = 0; i < rows; i++)
 	{
@@ -152,15 +136,16 @@ compare(qs_cuda *gpu, uint64_t number, qset_cuda_memberships *m, const qset_coll
 	if (sizes.sets != here->sets || sizes.elements != here->elements ||
 		sizes.universe != here->universe)
 	{
-		expect(number, false, "sizes");
+		expect_case(number, false, "sizes");
 		return;
 	}
-	expect(number, same_array(m, QSET_CUDA_IDS, here->id, sizes.sets, 8), "ids");
-	expect(number, same_array(m, QSET_CUDA_OFFSETS, here->offset, sizes.sets + 1, 8), "offsets");
-	expect(number, same_array(m, QSET_CUDA_RANKS, here->rank, sizes.elements, 4), "ranks");
-	expect(number, same_array(m, QSET_CUDA_VALUES, here->low, sizes.universe, 8), "values");
+	expect_case(number, same_array(m, QSET_CUDA_IDS, here->id, sizes.sets, 8), "ids");
+	expect_case(number, same_array(m, QSET_CUDA_OFFSETS, here->offset, sizes.sets + 1, 8),
+				"offsets");
+	expect_case(number, same_array(m, QSET_CUDA_RANKS, here->rank, sizes.elements, 4), "ranks");
+	expect_case(number, same_array(m, QSET_CUDA_VALUES, here->low, sizes.universe, 8), "values");
 	if (sizes.sets > 0 && sizes.sets <= 5000)
-		expect(number, same_pairs(gpu, m, here), "numbers of pairs");
+		expect_case(number, same_pairs(gpu, m, here), "numbers of pairs");
 }
 
 static qs_cuda *second;
@@ -176,9 +161,9 @@ add_batches(qs_cuda *gpu, uint64_t *state, qset_cuda_memberships *m, const int64
 
 	for (uint64_t at = 0; at < rows; at += some)
 	{
-		some = 1 + draw(state, 100000);
+		some = 1 + draw_below(state, 100000);
 		some = some < rows - at ? some : rows - at;
-		CHECK((draw(state, 2) == 0
+		CHECK((draw_below(state, 2) == 0
 				   ? qset_cuda_rows.add(m, id + at, (const uint64_t *) element + at, some)
 				   : qset_cuda_rows.add_device(m, gpu, (const int64_t *) ids + at, elements + at,
 											   some)) == QB_OK);
@@ -194,16 +179,17 @@ run_batches(qs_cuda *gpu, uint64_t number)
 {
 	static int64_t id[ROWS], element[ROWS];
 	uint64_t state = number + 77;
-	uint64_t rows = number % 10 == 0 ? draw(&state, 3) : 1 + draw(&state, ROWS);
+	uint64_t rows = number % 10 == 0 ? draw_below(&state, 3) : 1 + draw_below(&state, ROWS);
 	qset_cuda_memberships *m;
 	qset_collection here;
 
 	draw_rows(&state, id, element, rows);
 	build_here(id, element, rows, &here);
 	CHECK(qset_cuda_rows.create(gpu, &m) == QB_OK);
-	add_batches(draw(&state, 2) ? gpu : second, &state, m, id, element, rows);
-	expect(number, same_array(m, QSET_CUDA_ROW_IDS, id, rows, 8), "ids of rows");
-	expect(number, same_array(m, QSET_CUDA_ROW_ELEMENTS, element, rows, 8), "elements of rows");
+	add_batches(draw_below(&state, 2) ? gpu : second, &state, m, id, element, rows);
+	expect_case(number, same_array(m, QSET_CUDA_ROW_IDS, id, rows, 8), "ids of rows");
+	expect_case(number, same_array(m, QSET_CUDA_ROW_ELEMENTS, element, rows, 8),
+				"elements of rows");
 	compare(gpu, number, m, &here);
 	qset_cuda_rows.destroy(m);
 	qset_collection_free(&here);
@@ -224,11 +210,12 @@ static qs_cuda_copy *
 draw_column(qs_cuda *gpu, uint64_t *state, int column, const int64_t *value, uint64_t rows)
 {
 	uint64_t words = rows / 64 + 1;
-	uint64_t kind = draw(state, 3);
+	uint64_t kind = draw_below(state, 3);
 	qs_cuda_copy *copy;
 
 	for (uint64_t i = 0; i < words; i++)
-		null_of[column][i] = kind == 0 ? 0 : draw(state, UINT64_MAX) & draw(state, UINT64_MAX);
+		null_of[column][i] =
+			kind == 0 ? 0 : draw_below(state, UINT64_MAX) & draw_below(state, UINT64_MAX);
 	CHECK(qs_cuda_columns.create(gpu, &copy) == QB_OK);
 	CHECK(qs_cuda_columns.resize(copy, rows, 0) == QB_OK);
 	CHECK(qs_cuda_columns.put(copy, 0, (const uint64_t *) value, rows) == QB_OK);
@@ -241,16 +228,16 @@ draw_column(qs_cuda *gpu, uint64_t *state, int column, const int64_t *value, uin
 static uint32_t
 draw_tiles(uint64_t *state, qb_tile *tile, uint64_t rows)
 {
-	uint64_t length = 1 + draw(state, QB_TILE_ROWS);
+	uint64_t length = 1 + draw_below(state, QB_TILE_ROWS);
 	uint64_t at = 0;
 	uint32_t tiles = 0;
 
 	while (tiles < TILES_MAX && at + length <= rows)
 	{
-		tile[tiles].rows = 1 + (uint32_t) draw(state, length);
+		tile[tiles].rows = 1 + (uint32_t) draw_below(state, length);
 		for (int c = 0; c < 3; c++)
-			tile[tiles].first[c] = (uint32_t) draw(state, rows - tile[tiles].rows + 1);
-		at += tile[tiles++].rows + draw(state, 100);
+			tile[tiles].first[c] = (uint32_t) draw_below(state, rows - tile[tiles].rows + 1);
+		at += tile[tiles++].rows + draw_below(state, 100);
 	}
 	return tiles;
 }
@@ -296,7 +283,7 @@ make_columns(qs_cuda *gpu, uint64_t *state, columns *c)
 {
 	static int64_t value[3][ROWS];
 
-	c->rows = QB_TILE_ROWS + draw(state, ROWS - QB_TILE_ROWS);
+	c->rows = QB_TILE_ROWS + draw_below(state, ROWS - QB_TILE_ROWS);
 	for (int i = 0; i < 3; i++)
 		c->value[i] = value[i];
 	draw_rows(state, value[1], value[0], c->rows);
@@ -314,8 +301,8 @@ make_columns(qs_cuda *gpu, uint64_t *state, columns *c)
 	c->tests.test[0] = (qb_test){ .column = 0, .kind = QB_TEST_NULL, .negated = 1 };
 	c->tests.test[1] = (qb_test){ .column = 1,
 								  .kind = QB_TEST_RANGE,
-								  .low = draw(state, 2) ? INT64_MIN : -10,
-								  .high = draw(state, 2) ? INT64_MAX : 100 };
+								  .low = draw_below(state, 2) ? INT64_MIN : -10,
+								  .high = draw_below(state, 2) ? INT64_MAX : 100 };
 }
 
 static void
@@ -351,7 +338,7 @@ run_columns(qs_cuda *gpu, uint64_t number)
 	make_columns(gpu, &state, &c);
 	CHECK(qset_cuda_rows.create(gpu, &m) == QB_OK);
 	count = select_here(&c.wanted, c.value, id, element);
-	expect(number, select_there(gpu, &c, m) == count, "numbers of rows of columns");
+	expect_case(number, select_there(gpu, &c, m) == count, "numbers of rows of columns");
 	build_here(id, element, count, &here);
 	compare(gpu, number, m, &here);
 	qset_cuda_rows.destroy(m);
@@ -403,9 +390,9 @@ time_all(qs_cuda *gpu, uint64_t rows, uint64_t sets, uint64_t distinct)
 	CHECK(id && element);
 	for (uint64_t i = 0; i < rows; i++)
 	{
-		double u = (double) draw(&state, UINT64_C(1) << 53) / 9007199254740992.0;
+		double u = (double) draw_below(&state, UINT64_C(1) << 53) / 9007199254740992.0;
 
-		id[i] = (int64_t) draw(&state, sets);
+		id[i] = (int64_t) draw_below(&state, sets);
 		element[i] = (int64_t) (u * u * u * (double) distinct);
 	}
 	ids = keys_to_device(gpu, id, rows);
@@ -418,42 +405,20 @@ time_all(qs_cuda *gpu, uint64_t rows, uint64_t sets, uint64_t distinct)
 	free(element);
 }
 
-static uint64_t
-number_argument(int argc, char **argv, int i, uint64_t otherwise)
-{
-	return argc > i ? strtoull(argv[i], NULL, 10) : otherwise;
-}
-
 int
 main(int argc, char **argv)
 {
-	bool timed = argc > 1 && strcmp(argv[1], "time") == 0;
-	uint64_t first = timed ? 0 : number_argument(argc, argv, 1, 0);
-	uint64_t cases = number_argument(argc, argv, 2, 100);
-	qs_cuda_error error;
-	qs_cuda *gpu;
+	case_run run = begin_cases(argc, argv, 100);
 
-	if (qs_cuda_open(0, NULL, &gpu, &error) != QB_OK)
+	second = open_second(run.gpu);
+	if (run.timed)
+		time_all(run.gpu, case_argument(&run, 2, 8500000), case_argument(&run, 3, 10000),
+				 case_argument(&run, 4, 100000));
+	for (uint64_t i = run.first; i < run.end; i++)
 	{
-		printf("no usable device: %s\n", error.name);
-		return 2;
-	}
-	if (timed)
-	{
-		time_all(gpu, number_argument(argc, argv, 2, 8500000),
-				 number_argument(argc, argv, 3, 10000), number_argument(argc, argv, 4, 100000));
-		qs_cuda_close(gpu);
-		return 0;
-	}
-	second = open_second(gpu);
-	for (uint64_t i = first; i < first + cases; i++)
-	{
-		run_batches(gpu, i);
-		run_columns(gpu, i);
+		run_batches(run.gpu, i);
+		run_columns(run.gpu, i);
 	}
 	qs_cuda_close(second);
-	qs_cuda_close(gpu);
-	printf("sets_memberships: %llu cases, %llu differences\n", (unsigned long long) cases,
-		   (unsigned long long) wrong);
-	return wrong != 0;
+	return end_cases(&run, "sets_memberships");
 }

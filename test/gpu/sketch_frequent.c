@@ -14,23 +14,6 @@
 
 #define KEYS (1 << 20)
 
-static uint64_t wrong;
-
-static uint64_t
-draw(uint64_t *state, uint64_t below)
-{
-	return qb_reduce(qb_mix64(*state += QB_ROW_STEP), below);
-}
-
-static void
-expect(uint64_t number, bool good, const char *what)
-{
-	if (good)
-		return;
-	wrong++;
-	printf("case %llu: %s\n", (unsigned long long) number, what);
-}
-
 static int
 compare_keys(const void *a, const void *b)
 {
@@ -90,30 +73,30 @@ compare(uint64_t number, const qs_sketch *here, uint64_t *key, uint64_t keys, co
 			bool few = i - first <= (uint64_t) c->head.left_out;
 
 			frequent++;
-			expect(number, times == (few ? 0 : i - first), "counts");
+			expect_case(number, times == (few ? 0 : i - first), "counts");
 		}
 		else if (estimate < c->head.least)
-			expect(number, times == 0, "keys below the threshold");
+			expect_case(number, times == 0, "keys below the threshold");
 		first = i;
 	}
-	expect(number, !all || c->head.left_out == 0, "keys left out of all");
-	expect(number,
-		   c->head.left_out == 0 ||
-			   c->head.count >= (c->head.dropped > 0 ? QS_FREQUENT_SPARE : 1) * wanted,
-		   "keys that are too few");
-	expect(number, c->head.dropped > 0 || c->head.left_out > 0 || c->head.count == frequent,
-		   "numbers of keys");
+	expect_case(number, !all || c->head.left_out == 0, "keys left out of all");
+	expect_case(number,
+				c->head.left_out == 0 ||
+					c->head.count >= (c->head.dropped > 0 ? QS_FREQUENT_SPARE : 1) * wanted,
+				"keys that are too few");
+	expect_case(number, c->head.dropped > 0 || c->head.left_out > 0 || c->head.count == frequent,
+				"numbers of keys");
 }
 
 static void
 draw_params(uint64_t *state, qs_params *p)
 {
-	*p = (qs_params){ .structure = (uint8_t) (QS_THREAD + draw(state, 5)),
-					  .depth = (uint8_t) (1 + draw(state, 5)),
+	*p = (qs_params){ .structure = (uint8_t) (QS_THREAD + draw_below(state, 5)),
+					  .depth = (uint8_t) (1 + draw_below(state, 5)),
 					  .seed = qb_mix64(*state) };
 	if (p->structure != QS_THREAD)
 		p->log2_masks = 10;
-	p->n = 1 + (UINT64_C(1024) << draw(state, 11)) / qs_block_bytes(p);
+	p->n = 1 + (UINT64_C(1024) << draw_below(state, 11)) / qs_block_bytes(p);
 }
 
 /* Collect frequent keys on the device, and read them in pieces. */
@@ -128,7 +111,7 @@ collect(qs_cuda_sketch *there, bool all, uint64_t *state)
 	c.key = malloc(bytes + 1);
 	for (uint64_t at = 0; at < bytes; at += some)
 	{
-		some = 1 + draw(state, bytes);
+		some = 1 + draw_below(state, bytes);
 		some = some < bytes - at ? some : bytes - at;
 		CHECK(qs_cuda_frequent_read(there, at, some, (uint8_t *) c.key + at) == QB_OK);
 	}
@@ -142,8 +125,8 @@ run_case(qs_cuda *gpu, uint64_t number)
 {
 	static uint64_t key[KEYS];
 	uint64_t state = number + 77;
-	uint64_t keys = 1 + draw(&state, KEYS), wanted = 1 + draw(&state, 1000);
-	uint64_t slots = qs_frequent_slots(wanted, 1 + draw(&state, 20000));
+	uint64_t keys = 1 + draw_below(&state, KEYS), wanted = 1 + draw_below(&state, 1000);
+	uint64_t slots = qs_frequent_slots(wanted, 1 + draw_below(&state, 20000));
 	uint64_t *device, some;
 	bool all;
 	qs_params params;
@@ -152,9 +135,9 @@ run_case(qs_cuda *gpu, uint64_t number)
 	collected c;
 
 	draw_params(&state, &params);
-	make_keys(key, (key_kind) draw(&state, KEYS_KINDS), number, 0, keys);
-	for (uint64_t i = 0; number % 3 == 0 && i < keys; i += 1 + draw(&state, 9))
-		key[i] = draw(&state, 50);
+	make_keys(key, (key_kind) draw_below(&state, KEYS_KINDS), number, 0, keys);
+	for (uint64_t i = 0; number % 3 == 0 && i < keys; i += 1 + draw_below(&state, 9))
+		key[i] = draw_below(&state, 50);
 	device = keys_to_device(gpu, key, keys);
 	CHECK(qs_cuda_create(gpu, &params, &there) == QB_OK);
 	dense_init(&here, &params);
@@ -165,10 +148,10 @@ run_case(qs_cuda *gpu, uint64_t number)
 	CHECK(qs_cuda_frequent_begin(there, wanted, slots + 1) == QB_NO_MEMORY);
 	CHECK(qs_cuda_frequent_begin(there, wanted, slots) == QB_OK);
 	if (number % 7 != 0)
-		CHECK(qs_cuda_frequent_sample(there, device, 1 + draw(&state, keys)) == QB_OK);
+		CHECK(qs_cuda_frequent_sample(there, device, 1 + draw_below(&state, keys)) == QB_OK);
 	for (uint64_t at = 0; at < keys; at += some)
 	{
-		some = 1 + draw(&state, keys);
+		some = 1 + draw_below(&state, keys);
 		some = some < keys - at ? some : keys - at;
 		CHECK(qs_cuda_frequent_count(there, device + at, some) == QB_OK);
 	}
@@ -249,24 +232,11 @@ time_all(qs_cuda *gpu, uint64_t keys)
 int
 main(int argc, char **argv)
 {
-	bool timed = argc > 1 && strcmp(argv[1], "time") == 0;
-	uint64_t first = argc > 1 && !timed ? strtoull(argv[1], NULL, 10) : 0;
-	uint64_t cases = argc > 2 ? strtoull(argv[2], NULL, 10) : 60;
-	qs_cuda *gpu;
-	qs_cuda_error error;
+	case_run run = begin_cases(argc, argv, 60);
 
-	if (qs_cuda_open(0, NULL, &gpu, &error) != QB_OK)
-	{
-		printf("no usable device: %s\n", error.name);
-		return 2;
-	}
-	if (timed)
-		time_all(gpu, argc > 2 ? strtoull(argv[2], NULL, 10) : 100000000);
-	for (uint64_t i = first; !timed && i < first + cases; i++)
-		run_case(gpu, i);
-	qs_cuda_close(gpu);
-	if (!timed)
-		printf("sketch_frequent: %llu cases, %llu differences\n", (unsigned long long) cases,
-			   (unsigned long long) wrong);
-	return wrong != 0;
+	if (run.timed)
+		time_all(run.gpu, case_argument(&run, 2, 100000000));
+	for (uint64_t i = run.first; i < run.end; i++)
+		run_case(run.gpu, i);
+	return end_cases(&run, "sketch_frequent");
 }

@@ -19,8 +19,6 @@
 
 #define KEYS (1 << 20)
 
-static uint64_t wrong;
-
 /* The sketches of groups, on the device and on the CPU. */
 typedef struct groups
 {
@@ -34,32 +32,17 @@ typedef struct groups
 	uint64_t *device_key;
 } groups;
 
-static uint64_t
-draw(uint64_t *state, uint64_t below)
-{
-	return qb_reduce(qb_mix64(*state += QB_ROW_STEP), below);
-}
-
-static void
-expect(uint64_t number, bool good, const char *what)
-{
-	if (good)
-		return;
-	wrong++;
-	printf("case %llu: %s\n", (unsigned long long) number, what);
-}
-
 static void
 draw_params(uint64_t *state, qs_params *p)
 {
-	*p = (qs_params){ .structure = (uint8_t) (QS_THREAD + draw(state, 5)),
-					  .depth = (uint8_t) (1 + draw(state, 5)),
+	*p = (qs_params){ .structure = (uint8_t) (QS_THREAD + draw_below(state, 5)),
+					  .depth = (uint8_t) (1 + draw_below(state, 5)),
 					  .seed = qb_mix64(*state) };
 	if (p->structure != QS_THREAD)
-		p->log2_masks = (uint8_t) (draw(state, 3) == 0 ? draw(state, 14) : 10);
-	p->n = (UINT64_C(1024) << draw(state, 11)) / qs_block_bytes(p);
-	if (p->n < 2 || draw(state, 4) == 0)
-		p->n = 1 + draw(state, 3000);
+		p->log2_masks = (uint8_t) (draw_below(state, 3) == 0 ? draw_below(state, 14) : 10);
+	p->n = (UINT64_C(1024) << draw_below(state, 11)) / qs_block_bytes(p);
+	if (p->n < 2 || draw_below(state, 4) == 0)
+		p->n = 1 + draw_below(state, 3000);
 }
 
 /* Make empty sketches on the device and on the CPU. */
@@ -67,7 +50,8 @@ static void
 make_groups(groups *g, uint64_t *state)
 {
 	draw_params(state, &g->params);
-	g->count = 1 + (uint32_t) draw(state, draw(state, 6) == 0 ? QS_CUDA_GROUPS_MAX : 40);
+	g->count =
+		1 + (uint32_t) draw_below(state, draw_below(state, 6) == 0 ? QS_CUDA_GROUPS_MAX : 40);
 	for (uint32_t i = 0; i < g->count; i++)
 	{
 		CHECK(qs_cuda_create(g->gpu, &g->params, &g->there[i]) == QB_OK);
@@ -91,14 +75,14 @@ free_groups(groups *g)
 static uint64_t
 draw_keys(groups *g, uint64_t *state)
 {
-	uint64_t most = draw(state, 3) == 0 ? 100 : KEYS / g->count;
+	uint64_t most = draw_below(state, 3) == 0 ? 100 : KEYS / g->count;
 	uint64_t all = 0;
 
 	for (uint32_t i = 0; i < g->count; i++)
 	{
-		g->keys[i] = draw(state, 5) == 0 ? 0 : draw(state, most + 1);
-		make_keys(g->key + all, (key_kind) draw(state, KEYS_KINDS), draw(state, UINT64_MAX), 0,
-				  g->keys[i]);
+		g->keys[i] = draw_below(state, 5) == 0 ? 0 : draw_below(state, most + 1);
+		make_keys(g->key + all, (key_kind) draw_below(state, KEYS_KINDS),
+				  draw_below(state, UINT64_MAX), 0, g->keys[i]);
 		all += g->keys[i];
 	}
 	keys_put(g->gpu, g->device_key, g->key, all);
@@ -158,7 +142,7 @@ same_groups(groups *g)
 static void
 refuse(groups *g, uint64_t number, uint64_t *state)
 {
-	uint32_t one = (uint32_t) draw(state, g->count);
+	uint32_t one = (uint32_t) draw_below(state, g->count);
 	uint64_t key = number;
 	int64_t much = QS_WIDE_TOTAL - 1 - g->here[one].total;
 	qs_cuda_sketch *right = g->there[one];
@@ -168,40 +152,42 @@ refuse(groups *g, uint64_t number, uint64_t *state)
 	other.seed++;
 	CHECK(qs_cuda_create(g->gpu, &other, &g->there[one]) == QB_OK);
 	if (g->count > 1)
-		expect(number, insert_together(g) == QB_NO_MEMORY, "another seed is accepted");
+		expect_case(number, insert_together(g) == QB_NO_MEMORY, "another seed is accepted");
 	qs_cuda_destroy(g->there[one]);
 	g->there[one] = right;
 	CHECK(qs_cuda_insert(right, &key, &much, 1) == QB_OK);
 	CHECK(qs_engine_cpu.insert(&g->here[one], &key, &much, 1) == QB_OK);
 	if (g->keys[one] > 0)
-		expect(number, insert_together(g) == QB_NO_MEMORY, "a sketch that has to grow is accepted");
-	expect(number, same_groups(g), "sketches were changed");
+		expect_case(number, insert_together(g) == QB_NO_MEMORY,
+					"a sketch that has to grow is accepted");
+	expect_case(number, same_groups(g), "sketches were changed");
 	insert_one_by_one(g);
 	insert_here(g);
 	if (g->keys[one] > 0)
-		expect(number, insert_together(g) == QB_NO_MEMORY, "a sketch that has grown is accepted");
-	expect(number, same_groups(g), "sketches with large counters differ");
+		expect_case(number, insert_together(g) == QB_NO_MEMORY,
+					"a sketch that has grown is accepted");
+	expect_case(number, same_groups(g), "sketches with large counters differ");
 }
 
 static void
 run_case(groups *g, uint64_t number)
 {
 	uint64_t state = qb_mix64(number + 77);
-	uint32_t batches = 1 + (uint32_t) draw(&state, 5);
+	uint32_t batches = 1 + (uint32_t) draw_below(&state, 5);
 
 	make_groups(g, &state);
 	for (uint32_t i = 0; i < batches; i++)
 	{
 		draw_keys(g, &state);
-		if (draw(&state, 6) == 0)
+		if (draw_below(&state, 6) == 0)
 			insert_one_by_one(g);
 		else
-			expect(number, insert_together(g) == QB_OK, "keys are refused");
+			expect_case(number, insert_together(g) == QB_OK, "keys are refused");
 		insert_here(g);
-		if (draw(&state, 2) == 0)
-			expect(number, same_groups(g), "sketches differ");
+		if (draw_below(&state, 2) == 0)
+			expect_case(number, same_groups(g), "sketches differ");
 	}
-	expect(number, same_groups(g), "sketches differ");
+	expect_case(number, same_groups(g), "sketches differ");
 	if (number % 5 == 0)
 		refuse(g, number, &state);
 	free_groups(g);
@@ -265,24 +251,12 @@ int
 main(int argc, char **argv)
 {
 	static groups g;
-	bool timed = argc > 1 && strcmp(argv[1], "time") == 0;
-	uint64_t first = argc > 1 && !timed ? strtoull(argv[1], NULL, 10) : 0;
-	uint64_t cases = argc > 2 ? strtoull(argv[2], NULL, 10) : 100;
-	qs_cuda_error error;
+	case_run run = begin_cases(argc, argv, 100);
 
-	if (qs_cuda_open(0, NULL, &g.gpu, &error) != QB_OK)
-	{
-		printf("no usable device: %s\n", error.name);
-		return 2;
-	}
-	if (timed)
-		time_all(&g, argc > 2 ? strtoull(argv[2], NULL, 10) : 3169184,
-				 argc > 3 ? (uint32_t) strtoul(argv[3], NULL, 10) : 30);
-	for (uint64_t i = first; !timed && i < first + cases; i++)
+	g.gpu = run.gpu;
+	if (run.timed)
+		time_all(&g, case_argument(&run, 2, 3169184), (uint32_t) case_argument(&run, 3, 30));
+	for (uint64_t i = run.first; i < run.end; i++)
 		run_case(&g, i);
-	qs_cuda_close(g.gpu);
-	if (!timed)
-		printf("sketch_groups: %llu cases, %llu differences\n", (unsigned long long) cases,
-			   (unsigned long long) wrong);
-	return wrong != 0;
+	return end_cases(&run, "sketch_groups");
 }

@@ -222,3 +222,57 @@ same_tables(const qs_sketch *a, const qs_sketch *b)
 	return a->total == b->total && a->wide == b->wide &&
 		   memcmp(a->table, b->table, qs_table_bytes(&a->params, a->wide)) == 0;
 }
+
+/* ---- programs that test random cases ---- */
+
+static uint64_t differences;
+
+uint64_t
+draw_below(uint64_t *state, uint64_t below)
+{
+	return qb_reduce(qb_mix64(*state += QB_ROW_STEP), below);
+}
+
+void
+expect_case(uint64_t number, bool good, const char *what)
+{
+	if (good)
+		return;
+	differences++;
+	printf("case %llu: %s\n", (unsigned long long) number, what);
+}
+
+uint64_t
+case_argument(const case_run *run, int i, uint64_t otherwise)
+{
+	return run->argc > i ? strtoull(run->argv[i], NULL, 10) : otherwise;
+}
+
+case_run
+begin_cases(int argc, char **argv, uint64_t cases)
+{
+	case_run run = { .argc = argc, .argv = argv };
+	qs_cuda_error error;
+
+	if (qs_cuda_open(0, NULL, &run.gpu, &error) != QB_OK)
+	{
+		printf("no usable device: %s\n", error.name);
+		exit(2);
+	}
+	run.timed = argc > 1 && strcmp(argv[1], "time") == 0;
+	if (run.timed)
+		return run;
+	run.first = case_argument(&run, 1, 0);
+	run.end = run.first + case_argument(&run, 2, cases);
+	return run;
+}
+
+int
+end_cases(const case_run *run, const char *program)
+{
+	qs_cuda_close(run->gpu);
+	if (!run->timed)
+		printf("%s: %llu cases, %llu differences\n", program,
+			   (unsigned long long) (run->end - run->first), (unsigned long long) differences);
+	return differences != 0;
+}

@@ -89,4 +89,33 @@ extern bool same_bytes(const qs_sketch *a, const qs_sketch *b);
 /* True if the tables are equal.  For tables that are too large to serialize, and not for multilevel. */
 extern bool same_tables(const qs_sketch *a, const qs_sketch *b);
 
+/* ---- programs that test random cases ---- */
+
+/* A random number below "below"; the state changes. */
+extern uint64_t draw_below(uint64_t *state, uint64_t below);
+
+/* Count and report a difference of a case, unless "good". */
+extern void expect_case(uint64_t number, bool good, const char *what);
+
+/*
+ * A run of PROGRAM [first case [number of cases]], or of PROGRAM time [argument...].  The device is
+ * open from begin_cases(), which ends the program if there is none, to end_cases().
+ */
+typedef struct case_run
+{
+	qs_cuda *gpu;
+	bool timed;
+	uint64_t first, end; /* cases first .. end - 1 are tested; none if timed */
+	int argc;
+	char **argv;
+} case_run;
+
+extern case_run begin_cases(int argc, char **argv, uint64_t cases);
+
+/* Argument number i of the command, a number; "otherwise" if it is missing. */
+extern uint64_t case_argument(const case_run *run, int i, uint64_t otherwise);
+
+/* Report the numbers of cases and of differences.  Returns the exit status. */
+extern int end_cases(const case_run *run, const char *program);
+
 #endif
