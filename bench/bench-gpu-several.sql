@@ -34,6 +34,11 @@ CALL measure_sketch(:'name', 'GROUP BY, 30 sketches of 1 MB', 'qsketch_agg(user_
 CALL measure_sketch(:'name', '256 MB, fetched', 'qsketch_agg(user_id, qsketch_new(''multilevel'', ''256MB''))', 'events');
 \set bloom 'qfilter_agg(user_id, qfilter_new_bloom(20000000))'
 CALL measure(:'name', 'Bloom filter of 20 M keys', 'SELECT qfilter_fill(' || :'bloom' || ') FROM events', 'SELECT md5(' || :'bloom' || '::bytea) FROM events');
+\set counted 'SELECT md5(string_agg(l::text, '','' ORDER BY day, l.key)) FROM (SELECT '
+CALL measure(:'name', 'qtop_agg 100', 'SELECT (qtop_info(qtop_agg(user_id, 100))).total FROM events',
+    :'counted' || '0 AS day, qtop_agg(user_id, 100) AS q FROM events) AS x, LATERAL qtop_list(q, 100, NULL::bigint) AS l');
+CALL measure(:'name', 'GROUP BY, 30 lists of qtop_agg 100', 'SELECT sum((qtop_info(q)).total) FROM (SELECT qtop_agg(user_id, 100) AS q FROM events GROUP BY day) AS x',
+    :'counted' || 'day, qtop_agg(user_id, 100) AS q FROM events GROUP BY day) AS x, LATERAL qtop_list(q, 100, NULL::bigint) AS l');
 CALL measure(:'name', 'qtop_exact 20', 'SELECT count(*) FROM qtop_exact(''events'', ''user_id'', 20)', 'SELECT md5(string_agg(x::text, '','')) FROM qtop_exact(''events'', ''user_id'', 20) AS x');
 
 -- pairs of sets, with the least threshold that leaves at most 100,000 pairs
