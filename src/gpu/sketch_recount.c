@@ -170,8 +170,8 @@ free_chunks(Chunks *chunks)
 	pfree(chunks->chunk);
 }
 
-/* Add a chunk of a device.  Returns the copy of its set of pages. */
-static GpuPages *
+/* Add a chunk of a device.  Returns the added chunk. */
+static const GpuColumnChunk *
 add_chunk(Chunks *chunks, const GpuColumnChunk *chunk, int device)
 {
 	int i = chunks->count++;
@@ -180,7 +180,7 @@ add_chunk(Chunks *chunks, const GpuColumnChunk *chunk, int device)
 	chunks->chunk[i] = *chunk;
 	chunks->chunk[i].pages = &chunks->pages[i];
 	chunks->device[i] = device;
-	return &chunks->pages[i];
+	return &chunks->chunk[i];
 }
 
 /* Take all chunks, and count those of each device; false: a chunk is gone. */
@@ -207,16 +207,20 @@ take_chunks(Recount *r, const GpuColumnChunk *chunk, int count)
  */
 #define SAMPLED_CHUNKS 6
 
-/* Of a chunk with more pages than this, one word in SAMPLED_WORDS of the set of pages is sampled. */
+/*
+ * Testing rows, or splitting them by group, takes time for each row of a sampled chunk.  So of a chunk
+ * with more pages than this, one word in SAMPLED_WORDS of the set of pages is sampled.
+ */
 #define ALL_SAMPLED   4096
 #define SAMPLED_WORDS 8
 
 static void
-keep_sampled(GpuPages *pages)
+keep_sampled(const Recount *r, const GpuColumnChunk *chunk)
 {
+	GpuPages *pages = chunk->pages;
 	int i;
 
-	if (GpuPagesCount(pages) <= ALL_SAMPLED)
+	if ((r->groups == NULL && chunk->tests == NULL) || GpuPagesCount(pages) <= ALL_SAMPLED)
 		return;
 	for (i = 0; i < (int) lengthof(pages->word); i++)
 		if (i % SAMPLED_WORDS != 0)
@@ -246,7 +250,7 @@ sample(const Recount *r, const Chunks *chunks)
 		int device = chunks->device[i];
 
 		if (is_sampled(before[device]++, r->on_device[device]))
-			keep_sampled(add_chunk(&sampled, &chunks->chunk[i], device));
+			keep_sampled(r, add_chunk(&sampled, &chunks->chunk[i], device));
 	}
 	done = send_chunks(r, SKETCH_SAMPLE, SKETCH_SAMPLE_GROUPS, &sampled, keys);
 	free_chunks(&sampled);
