@@ -1,18 +1,18 @@
 /*
  * builtin.c
- *		PostgreSQL's own aggregates beside ours: sum, avg, stddev, bool_or, array_agg, ...
+ *		PostgreSQL's own aggregates in a scan: sum, avg, stddev, bool_or, array_agg, ...
  *
- * Any of them is done that is neither DISTINCT nor ordered: its arguments are read or
- * evaluated as keys are (columns.c), and its functions are called as Aggregate calls them.
- * A strict transition function does not see NULLs, the first value may become the state,
- * and a state that is not passed by value is copied into the context of its group.  The
- * functions find that context in an AggState, of which they read nothing else.  Functions
- * with arguments of any type find the types in an expression.
+ * The scan computes those of PostgreSQL's own aggregates that are neither DISTINCT nor
+ * ordered.  Their arguments are read or evaluated like keys (columns.c).  Their functions are
+ * called as Aggregate calls them.  A strict transition function receives no NULLs, and the
+ * first value may become its state.  A state that is passed by reference is copied into the
+ * memory context of its group.  The functions find this context in an AggState, and read
+ * nothing else of it.  Polymorphic functions find the types of their arguments in an
+ * expression.
  *
- * Under Finalize Aggregate the result is the state itself, serialized if its type is
- * internal.  A state of a group can also be written to a file, and combined with others of
- * the group later, as a parallel plan combines them.  Some aggregates have no functions for
- * that.  They have one state for all rows, of one process.
+ * Under Finalize Aggregate the result is the state, serialized if its type is internal.  The
+ * state of a group can be written to disk, and combined later with other states of the group.
+ * An aggregate without a combine function has a single state for all rows, in one process.
  *
  * src/scan/builtin.c
  */
@@ -45,9 +45,11 @@ struct BuiltinAggregate
 	bool by_value;
 	bool starts_null;
 	Datum start;
-	AggState *caller;  /* stands for the node that calls the functions: only its context matters */
-	MemoryContext row; /* other allocations of the functions, for a row or for a page */
-	bool long_values;  /* some arguments have no fixed length */
+	AggState
+		*caller; /* passed to the functions as their calling node; they read only its context */
+	MemoryContext
+		row;          /* context of the functions' other allocations, reset after a row or a page */
+	bool long_values; /* some arguments have no fixed length */
 	int arguments;
 	ColumnLocation argument[FLEXIBLE_ARRAY_MEMBER];
 };
@@ -65,7 +67,7 @@ catalog_row(const Aggref *aggref)
 	return tuple;
 }
 
-/* The initial state, from its text in the catalog. */
+/* Set the initial state from its text in the catalog. */
 static void
 init_start(BuiltinAggregate *builtin, HeapTuple tuple, Oid type)
 {
@@ -80,7 +82,10 @@ init_start(BuiltinAggregate *builtin, HeapTuple tuple, Oid type)
 	builtin->start = OidInputFunctionCall(input, TextDatumGetCString(start), element, -1);
 }
 
-/* Prepare a function whose state and arguments have the "types". */
+/*
+ * Prepare the transition or combine function.  "types": the types of its arguments after the
+ * state.
+ */
 static void
 init_function(FmgrInfo *function, Oid oid, const Aggref *aggref, Oid *types, int count)
 {
@@ -94,7 +99,6 @@ init_function(FmgrInfo *function, Oid oid, const Aggref *aggref, Oid *types, int
 	fmgr_info_set_expr((Node *) expr, function);
 }
 
-/* Prepare the function that makes the result. */
 static void
 init_finish(BuiltinAggregate *builtin, Oid oid, const Aggref *aggref, Oid *types, int count)
 {
@@ -111,7 +115,7 @@ init_finish(BuiltinAggregate *builtin, Oid oid, const Aggref *aggref, Oid *types
 	fmgr_info_set_expr((Node *) expr, &builtin->finish);
 }
 
-/* A call of a function with the state and this number of further arguments. */
+/* Make a call of a function with the state and "arguments" further arguments. */
 static FunctionCallInfo
 create_call(const BuiltinAggregate *builtin, FmgrInfo *function, int arguments)
 {
@@ -122,7 +126,10 @@ create_call(const BuiltinAggregate *builtin, FmgrInfo *function, int arguments)
 	return call;
 }
 
-/* Prepare the functions of the aggregate.  Returns the function that makes the result. */
+/*
+ * Prepare the functions of the aggregate.  Returns the OID of the function that makes the
+ * result.
+ */
 static Oid
 init_functions(BuiltinAggregate *builtin, const Aggref *aggref, Form_pg_aggregate form)
 {
@@ -149,7 +156,7 @@ init_functions(BuiltinAggregate *builtin, const Aggref *aggref, Form_pg_aggregat
 	return finish;
 }
 
-/* Find out where the arguments lie. */
+/* Find where the arguments are in a tuple. */
 static void
 init_arguments(BuiltinAggregate *builtin, const Aggref *aggref, const WantedRows *rows)
 {
@@ -165,7 +172,10 @@ init_arguments(BuiltinAggregate *builtin, const Aggref *aggref, const WantedRows
 	}
 }
 
-/* Prepare an aggregate.  The caller checks permissions for the transition function and for "finish". */
+/*
+ * Create an aggregate.  *finish becomes the function that makes the result.  The caller checks
+ * permissions.
+ */
 BuiltinAggregate *
 BuiltinCreate(const Aggref *aggref, const WantedRows *rows, Oid *finish)
 {
@@ -185,7 +195,7 @@ BuiltinCreate(const Aggref *aggref, const WantedRows *rows, Oid *finish)
 
 /* ---- the state ---- */
 
-/* States are kept in this context from now on. */
+/* Allocate states in this context from now on. */
 void
 BuiltinUseContext(BuiltinAggregate *builtin, MemoryContext context)
 {
@@ -203,7 +213,7 @@ keep(const BuiltinAggregate *builtin, Datum value)
 	return kept;
 }
 
-/* Begin with the initial state, in this context. */
+/* Set the state to the initial state, in this context. */
 void
 BuiltinStart(BuiltinAggregate *builtin, MemoryContext context, BuiltinState *state)
 {
@@ -212,7 +222,7 @@ BuiltinStart(BuiltinAggregate *builtin, MemoryContext context, BuiltinState *sta
 	state->value = state->null ? (Datum) 0 : keep(builtin, builtin->start);
 }
 
-/* Replace the state by what the transition function returned. */
+/* Replace the state by the result of the transition or combine function. */
 static void
 replace(const BuiltinAggregate *builtin, BuiltinState *state, Datum value, bool null)
 {
@@ -231,9 +241,9 @@ replace(const BuiltinAggregate *builtin, BuiltinState *state, Datum value, bool 
 }
 
 /*
- * Call the transition function on a row's values, or the combine function on another state.
- * "null": one of the arguments is NULL.  A strict function is not called with a NULL
- * argument, and the first value that is not NULL may become its state.
+ * Add a row's arguments by the transition function, or another state by the combine function.
+ * "null": one of the arguments is NULL.  A strict function is not called with a NULL.  Without
+ * a state, the first argument that is not NULL becomes the state.
  */
 static inline void
 add(const BuiltinAggregate *builtin, FunctionCallInfo call, BuiltinState *state, bool null)
@@ -254,9 +264,10 @@ add(const BuiltinAggregate *builtin, FunctionCallInfo call, BuiltinState *state,
 }
 
 /*
- * Add all tuples to the state.  Values of fixed length cost the functions little memory, so
- * it is freed once for the page.  Long strings and numbers are decompressed, and a page may
- * hold hundreds of them, so their memory is freed after each row.
+ * Add all tuples to the state.  For values of fixed length the functions allocate little
+ * memory, which is freed after the page.  Values of variable length may have to be
+ * decompressed, and a page may have hundreds of them.  So their memory is freed after each
+ * row.
  */
 void
 BuiltinAdd(BuiltinAggregate *builtin, BuiltinState *state, const PageTuples *tuples)
@@ -288,9 +299,9 @@ BuiltinAdd(BuiltinAggregate *builtin, BuiltinState *state, const PageTuples *tup
 	MemoryContextSwitchTo(old);
 }
 
-/* ---- what becomes of it ---- */
+/* ---- results, merging and freeing of a state ---- */
 
-/* Call a function with the state, and with further arguments that are not used. */
+/* Call a function with the state.  The function does not use its other arguments. */
 static Datum
 call_with(BuiltinAggregate *builtin, FmgrInfo *function, Datum value, bool *null)
 {
@@ -309,7 +320,7 @@ call_with(BuiltinAggregate *builtin, FmgrInfo *function, Datum value, bool *null
 	return result;
 }
 
-/* The aggregate's value, in the current context or in that of the state. */
+/* The aggregate's value, allocated in the current context or in the context of the state. */
 Datum
 BuiltinResult(BuiltinAggregate *builtin, const BuiltinState *state, bool *null)
 {
@@ -319,7 +330,10 @@ BuiltinResult(BuiltinAggregate *builtin, const BuiltinState *state, bool *null)
 	return call_with(builtin, &builtin->finish, state->value, null);
 }
 
-/* The bytes of a state that is passed by reference or internal, allocated here; else NULL. */
+/*
+ * The bytes of a state: serialized, or the state itself if it is passed by reference.  NULL:
+ * the state is NULL or passed by value.
+ */
 const void *
 BuiltinWrite(BuiltinAggregate *builtin, const BuiltinState *state, uint64 *size)
 {
@@ -338,7 +352,7 @@ BuiltinWrite(BuiltinAggregate *builtin, const BuiltinState *state, uint64 *size)
 	return DatumGetPointer(bytes);
 }
 
-/* Combine the state with one that was written.  "bytes" are those of the written state. */
+/* Combine the state with a written state.  "bytes": the result of BuiltinWrite(). */
 void
 BuiltinMerge(BuiltinAggregate *builtin, BuiltinState *state, const BuiltinState *written,
 			 const void *bytes)
@@ -356,7 +370,7 @@ BuiltinMerge(BuiltinAggregate *builtin, BuiltinState *state, const BuiltinState 
 	MemoryContextReset(builtin->row);
 }
 
-/* Free a state.  Memory that an internal state points to is freed with its context. */
+/* Free a state.  The memory of an internal state is freed with its memory context. */
 void
 BuiltinFree(const BuiltinAggregate *builtin, BuiltinState *state)
 {

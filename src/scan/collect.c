@@ -1,24 +1,21 @@
 /*
  * collect.c
- *		Scans of several tables that fill the same sketches or groups: handing them on from one
- *		table's scan to the next, and QSketchCollect, which returns them.
+ *		Scans of partitions that fill the same states, and QSketchCollect, which returns them.
  *
- * Under a serial Append each child could return a sketch of its own, to be merged by
- * Finalize Aggregate.  But making, filling and merging a sketch costs more than reading
- * a small partition.  So each child hands its filled sketches to the child that is
- * executed next, whichever that is when partitions are pruned, and returns no row.  The
- * last child of Append is QSketchCollect, which has no table and returns the sketches.
+ * Making and merging a sketch costs more than reading a small partition.  So under a serial
+ * Append the children do not return sketches of their own to Finalize Aggregate.  Each child
+ * passes its sketches to the child that is executed next, and returns no row.  The last child
+ * of Append is QSketchCollect, which scans no table and returns the sketches.
  *
  * With GROUP BY all children fill the same groups.  So a group that has rows in many
- * partitions has one sketch, and nothing is merged.  QSketchCollect tests HAVING and returns
- * the groups.  Expressions of the aggregates are computed above Append.
+ * partitions has one sketch, and no sketches are merged.  QSketchCollect tests HAVING and
+ * returns the groups.  Expressions of the aggregates are computed above Append.
  *
- * The nodes find each other by a parameter that no other node knows, as a recursive
- * union and its work table scan do.  The parameter's value points to the sketches.
+ * The nodes share an executor parameter that no other node uses, like a recursive union and
+ * its work table scan.  The value of the parameter points to the ScanAccumulator.
  *
- * A run may begin anew before all groups were returned, for example below LIMIT.  All
- * children have filled the groups before the first group is returned, so the groups that were
- * not returned are dropped.
+ * A rescan may begin before all groups were returned, for example below LIMIT.  Then the
+ * groups that were not returned are dropped, because the children fill all groups anew.
  *
  * src/scan/collect.c
  */
@@ -36,7 +33,7 @@ typedef struct CollectState
 {
 	CustomScanState css;
 	ScanAccumulator *accumulator;
-	int count;         /* aggregates that it returns */
+	int count;         /* aggregates that the node returns */
 	ExprState *having; /* conditions on groups; NULL: there are none */
 	uint64 refused;    /* groups for which HAVING was not true */
 	ScanCounts counts; /* counts of groups, over all runs */
@@ -49,7 +46,7 @@ static const CustomScanMethods collect_methods = {
 	.CreateCustomScanState = create_state,
 };
 
-/* ---- what the scans hand over ---- */
+/* ---- the accumulator ---- */
 
 /* The accumulator that all nodes with this parameter share. */
 ScanAccumulator *
@@ -69,8 +66,8 @@ ScanAccumulatorOf(EState *estate, int param)
 }
 
 /*
- * Take the sketches of the child that ran before; false: there is none, so this child must
- * start the sketches in "context".
+ * Take over the sketches of the child that ran before.  False: this child is the first to run,
+ * and must start the sketches in *context.
  */
 bool
 ScanAccumulatorTake(ScanAccumulator *accumulator, ScanAggregate *aggregate, int count,
@@ -107,8 +104,8 @@ begin(CustomScanState *node, EState *estate, int eflags)
 }
 
 /*
- * Store the single row; false: no child was executed.  The sketches stay until the next run
- * begins.
+ * Store the single row; false: no child was executed.  The sketches are freed when the next
+ * run begins.
  */
 static bool
 store_row(CollectState *state, TupleTableSlot *slot)
@@ -125,7 +122,6 @@ store_row(CollectState *state, TupleTableSlot *slot)
 	return true;
 }
 
-/* Add the counts of groups to those of the node. */
 static void
 count(CollectState *state, ScanCounts counts)
 {
@@ -133,7 +129,7 @@ count(CollectState *state, ScanCounts counts)
 	ScanCountsAdd(&state->counts, &counts);
 }
 
-/* Free the groups, so that the next child that is executed begins anew. */
+/* Free the groups.  The next child that is executed starts new groups. */
 static void
 forget_groups(ScanAccumulator *accumulator)
 {
@@ -164,8 +160,8 @@ store_group(CollectState *state, TupleTableSlot *slot)
 }
 
 /*
- * Store the next row for which HAVING is true; false: no row is left.  Its values live as
- * long as the tuple.
+ * Store the next row for which HAVING is true; false: no row is left.  The row's values are in
+ * the node's per-tuple memory.
  */
 static bool
 store_next(CollectState *state, TupleTableSlot *slot)
@@ -191,8 +187,8 @@ store_next(CollectState *state, TupleTableSlot *slot)
 }
 
 /*
- * Return the next row.  ExecScan() cannot be used: it takes a scan without a table for a join when
- * it rechecks rows.
+ * Return the next row.  ExecScan() cannot be used: when it rechecks rows, it treats a scan
+ * without a table as a join.
  */
 static TupleTableSlot *
 exec(CustomScanState *node)
@@ -213,8 +209,9 @@ end(CustomScanState *node)
 }
 
 /*
- * Prepare another run.  If groups of the last run are being returned they are dropped;
- * otherwise the children have begun to fill the groups anew.
+ * Prepare another run.  Groups of the last run that are being returned are dropped.  If no
+ * group is being returned, the groups are kept, because the children may already fill them for
+ * the next run.
  */
 static void
 rescan(CustomScanState *node)
@@ -258,7 +255,7 @@ create_state(CustomScan *cscan)
 	return (Node *) state;
 }
 
-/* ---- its path ---- */
+/* ---- the path ---- */
 
 /* Target entries of expressions, in their order. */
 List *
@@ -298,8 +295,8 @@ static const CustomPathMethods path_methods = {
 };
 
 /*
- * The last path under Append, which returns the rows of "target": "fields" grouping columns
- * or expressions, then aggregates.  "having": an AND of conditions.
+ * Make the last path under Append.  It returns the rows of "target": "fields" grouping
+ * expressions, then aggregates.  "having": HAVING as an AND of conditions.
  */
 Path *
 ScanCollectPath(RelOptInfo *rel, PathTarget *target, int fields, List *having, int param)

@@ -2,18 +2,19 @@
  * columns.c
  *		Values of columns, and of expressions of columns, in the tuples of a page.
  *
- * PostgreSQL's executor evaluates the expressions: coalesce(user_id, 0), lower(url),
- * CASE.  Its rules hold here, too: who may call the functions, which types a domain
- * takes, which errors are raised.  Expressions are compiled without a parent node, since
- * the executor would read the node's tuples instead of the slot that is filled here.
+ * PostgreSQL's executor evaluates the expressions, such as coalesce(user_id, 0), lower(url)
+ * and CASE.  So permissions, domains and errors are the same as in an ordinary plan.
+ * Expressions are compiled without a parent node.  With a parent node, the executor would read
+ * this node's tuples instead of the slot that ColumnExpressionRead() fills.
  *
- * That slot has only the columns that the expression needs.  If several of these columns lie
- * behind columns of variable width, a separate walk through the tuple would be needed for
- * each.  Then the slot has the whole tuple, and the executor extracts all columns in one
+ * The slot has only the columns that the expression needs.  A column behind columns of
+ * variable width must be found by a walk through the tuple.  If an expression needs several
+ * such columns, the slot has the whole tuple, and the executor extracts all columns in one
  * walk.
  *
- * An integer that is cast to text is written here, with the digits that its output function
- * gives.  The executor would call two functions and allocate two strings for each row.
+ * write_digits() converts an integer that is cast to text, with the same result as the output
+ * function of the type.  The executor would call two functions and allocate two strings for
+ * each row.
  *
  * src/scan/columns.c
  */
@@ -32,8 +33,9 @@
 
 struct ColumnExpression
 {
-	struct varlena *digits; /* the last text, if the expression is an integer as text; else NULL */
-	KeyKind integer;        /* the kind of that integer */
+	struct varlena
+		*digits; /* the last text, if the expression casts an integer column to text; else NULL */
+	KeyKind integer; /* the kind of that integer column */
 	ExprState *state;
 	ExprContext *context;
 	TupleTableSlot *slot;
@@ -43,7 +45,7 @@ struct ColumnExpression
 	ColumnLocation column[FLEXIBLE_ARRAY_MEMBER];
 };
 
-/* The column of the table if the expression is just a column, else NULL. */
+/* The column if the expression is only a column of the table, else NULL. */
 Var *
 ScanColumnOf(Expr *expr)
 {
@@ -55,8 +57,9 @@ ScanColumnOf(Expr *expr)
 }
 
 /*
- * Offset of an attribute in tuples without NULLs; -1: it varies.  A varlena may have padding
- * before it, which only the tuple's bytes tell.  Its offset is given without the padding.
+ * Offset of an attribute in tuples without NULLs; -1: it varies.  For a varlena this is the
+ * offset at which its padding begins, because only the tuple's bytes show the length of the
+ * padding.
  */
 static int
 fixed_offset(TupleDesc descriptor, AttrNumber attribute)
@@ -80,7 +83,7 @@ fixed_offset(TupleDesc descriptor, AttrNumber attribute)
 	return -1;
 }
 
-/* Find out where a column lies. */
+/* Set the position of a column. */
 void
 ColumnLocationInit(ColumnLocation *location, AttrNumber attribute, TupleDesc descriptor)
 {
@@ -94,7 +97,7 @@ ColumnLocationInit(ColumnLocation *location, AttrNumber attribute, TupleDesc des
 								  .descriptor = descriptor };
 }
 
-/* The location of a column, or of an expression. */
+/* Set the position of a column, or prepare an expression. */
 void
 ColumnLocationOf(ColumnLocation *location, Expr *expr, EState *estate, Relation relation)
 {
@@ -110,8 +113,8 @@ ColumnLocationOf(ColumnLocation *location, Expr *expr, EState *estate, Relation 
 }
 
 /*
- * Read a column by heap_getattr(), which looks only at the tuple's data, or evaluate an
- * expression.  The value of an expression lasts until it is evaluated again.  False: NULL.
+ * Read a column by heap_getattr(), which reads only t_data of the tuple, or evaluate an
+ * expression; false: NULL.  The value of an expression lasts until its next evaluation.
  */
 pg_noinline bool
 ColumnGetAny(const ColumnLocation *location, HeapTupleHeader header, Datum *value)
@@ -130,8 +133,8 @@ ColumnGetAny(const ColumnLocation *location, HeapTupleHeader header, Datum *valu
 /* ---- expressions ---- */
 
 /*
- * The columns that the expression needs, each once.  tableoid is left out, since the slot has
- * it.
+ * The columns that the expression needs, without duplicates.  The slot always has tableoid, so
+ * tableoid is not among them.
  */
 static List *
 needed_columns(Expr *expr)
@@ -147,8 +150,8 @@ needed_columns(Expr *expr)
 }
 
 /*
- * The number of a tuple's columns that are walked through to find a column, or those of an
- * expression.
+ * The number of columns that a walk through a tuple passes to find all columns of the
+ * expression; 0: all of them have fixed offsets.
  */
 int
 ColumnWalk(Expr *expr, TupleDesc descriptor)
@@ -189,7 +192,7 @@ needs_tuple(const ColumnExpression *expression, Expr *expr)
 	return walks > 1;
 }
 
-/* A slot for tuples, or one whose values are set one by one. */
+/* Make a slot for tuples, or for values that are set one by one. */
 static TupleTableSlot *
 create_slot(bool whole, EState *estate, Relation relation)
 {
@@ -204,9 +207,9 @@ create_slot(bool whole, EState *estate, Relation relation)
 }
 
 /*
- * Prepare to write digits here if the expression is an integer column that is cast to text.
- * If another type such as oid stands in between, the digits may differ, so the executor does
- * it.
+ * Prepare write_digits() if the expression casts an integer column directly to text.  If the
+ * column is first cast to another type, such as oid, the digits may differ, so the executor
+ * evaluates the expression.
  */
 static void
 init_digits(ColumnExpression *expression, const Expr *expr)
@@ -250,7 +253,10 @@ ColumnExpressionCreate(Expr *expr, EState *estate, Relation relation)
 	return expression;
 }
 
-/* The only column that the expression needs; NULL: it needs several or none. */
+/*
+ * The only column that the expression needs; NULL: it needs no column, several, or the whole
+ * row.
+ */
 const ColumnLocation *
 ColumnExpressionColumn(const ColumnExpression *expression)
 {
@@ -258,8 +264,8 @@ ColumnExpressionColumn(const ColumnExpression *expression)
 }
 
 /*
- * The context in which the expression is evaluated.  The value lies in its per-tuple memory
- * until the expression is evaluated again.
+ * The context in which the expression is evaluated.  Its per-tuple memory has the value until
+ * the next evaluation.
  */
 ExprContext *
 ColumnExpressionContext(const ColumnExpression *expression)
@@ -320,7 +326,10 @@ ColumnExpressionRead(ColumnExpression *expression, HeapTupleHeader tuple, Datum 
 
 /* ---- values that rows can be grouped by ---- */
 
-/* True if it is a built-in type of variable length whose functions compare and hash its values. */
+/*
+ * True if the type is built in, has variable length, and has functions for equality and for
+ * hashing.
+ */
 static bool
 has_functions(Oid type)
 {
@@ -361,7 +370,7 @@ ScanGroupingKind(const Node *expr, KeyKind *kind)
 }
 
 /*
- * The column if the expression is just a column whose values can be read from the page, else
+ * The column if the expression is only a column, and has the kind of the column's values; else
  * NULL.
  */
 const Var *

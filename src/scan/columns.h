@@ -16,15 +16,15 @@
 /* An expression of a table's columns, evaluated for a tuple. */
 typedef struct ColumnExpression ColumnExpression;
 
-/* The "attribute" that marks an expression.  No tuple has this many attributes. */
+/* The attribute number that stands for an expression.  No tuple has this many attributes. */
 #define COLUMN_NOWHERE PG_INT16_MAX
 
-/* Where a column lies in a tuple, or the expression that is read instead. */
+/* The position of a column in tuples, or an expression to evaluate. */
 typedef struct ColumnLocation
 {
 	AttrNumber attribute;
 	int16 length; /* length of the type; -1: it varies */
-	int offset;   /* in tuples that have no NULL up to it; -1 if it varies */
+	int offset;   /* offset in tuples without a NULL before or in the column; -1: it varies */
 	uint8 align;  /* alignment in bytes */
 	bool by_value;
 	TupleDesc descriptor;
@@ -45,7 +45,7 @@ extern bool ScanGroupingKind(const Node *expr, KeyKind *kind);
 extern const Var *ScanGroupingColumn(Node *expr);
 extern bool ColumnGetAny(const ColumnLocation *location, HeapTupleHeader header, Datum *value);
 
-/* True if a bitmap of NULLs says that none of the first "attributes" attributes is NULL. */
+/* True if none of the first "attributes" attributes is NULL in the bitmap of NULLs. */
 static inline bool
 ColumnNoneNull(const uint8 *bitmap, int attributes)
 {
@@ -83,7 +83,7 @@ ColumnStringAt(const ColumnLocation *location, HeapTupleHeader tuple)
 	return (const struct varlena *) value;
 }
 
-/* Read a value, at its fixed offset or elsewhere; false: NULL. */
+/* Read a column's value; false: it is NULL. */
 static inline bool
 ColumnGet(const ColumnLocation *location, HeapTupleHeader tuple, Datum *value)
 {
@@ -96,8 +96,8 @@ ColumnGet(const ColumnLocation *location, HeapTupleHeader tuple, Datum *value)
 }
 
 /*
- * True if the column is NULL.  Only the bitmap of NULLs is read, unless the tuple is too
- * short to have the column.
+ * True if the column is NULL.  Reads only the bitmap of NULLs, unless the tuple was written
+ * before the column was added to the table.
  */
 static inline bool
 ColumnIsNull(const ColumnLocation *location, HeapTupleHeader tuple)
@@ -109,7 +109,7 @@ ColumnIsNull(const ColumnLocation *location, HeapTupleHeader tuple)
 	return (tuple->t_infomask & HEAP_HASNULL) && att_isnull(location->attribute - 1, tuple->t_bits);
 }
 
-/* Read a number, at its fixed offset or elsewhere; false: NULL. */
+/* Read a column's number; false: it is NULL. */
 static pg_attribute_always_inline bool
 ColumnGetNumber(const ColumnLocation *location, KeyKind kind, HeapTupleHeader tuple, int64 *number)
 {
@@ -127,8 +127,8 @@ ColumnGetNumber(const ColumnLocation *location, KeyKind kind, HeapTupleHeader tu
 }
 
 /*
- * A string in the tuple, or NULL if the column is NULL.  A compressed or out-of-line value is
- * returned as it is stored.
+ * A string of the tuple as it is stored, perhaps compressed or out of line; NULL: the column
+ * is NULL.
  */
 static inline const struct varlena *
 ColumnGetString(const ColumnLocation *location, HeapTupleHeader tuple)

@@ -12,15 +12,16 @@
  *	IN, NOT IN		with each type named here: = ANY (array), <> ALL (array)
  *	IS [NOT] NULL, and a boolean column itself, NOT, IS TRUE, IS FALSE
  *
- * Any condition on a time that is cut into steps, such as ts::date = '2026-04-10', is true or false
- * for whole steps.  Its values are cached for spans of times (groups/expr.c).
+ * A condition on a time that is cut into steps, such as ts::date = '2026-04-10', has one value
+ * for each step.  The values are cached for spans of times (groups/expr.c).
  *
- * Operators are recognized by OID.  They are built in, and their strategy in the btree
- * family of their type says what they do.
+ * Operators are recognized by OID.  They must be built in.  The strategy of an operator in the
+ * btree family of its type says what it compares.
  *
- * The order is the planner's (security level, then cost), except that tests on the page
- * against constants come first.  These raise no error and are leakproof, so only the time
- * they take can reveal the order.  A function that cuts times into steps may raise an error.
+ * Conditions are tested in the planner's order (security level, then cost), except that tests
+ * on the page against constants come first.  These tests are leakproof and raise no error, so
+ * their order affects only the time.  A condition on steps of times keeps its position,
+ * because a function that cuts times into steps may raise an error.
  *
  * src/scan/conditions.c
  */
@@ -40,8 +41,8 @@
 #include "utils/typcache.h"
 
 /*
- * The cost of a test on the page, and of a test by steps, as fractions of cpu_operator_cost.
- * The cost of handing a tuple to the executor, as a fraction of cpu_tuple_cost.
+ * PAGE_TEST_COST and STEPS_COST: a test on the page, and a test by steps, in
+ * cpu_operator_cost.  EXPRESSION_COST: passing a tuple to the executor, in cpu_tuple_cost.
  */
 #define PAGE_TEST_COST  0.3
 #define STEPS_COST      0.5
@@ -50,7 +51,7 @@
 /* The most strings that are compared one by one.  The executor has hash tables for longer lists. */
 #define STRINGS_MAX 8
 
-/* How values of a type can be compared on the page. */
+/* How values of a type are compared on the page; KEY_HASHED: they cannot be compared. */
 static KeyKind
 kind_of(Oid type)
 {
@@ -88,8 +89,8 @@ is_built_in(Oid operator)
 }
 
 /*
- * What a built-in operator does: its btree strategy, negated for <>. 0: the operator
- * cannot be tested on the page.
+ * The btree strategy of a built-in operator; 0: the operator cannot be tested on the page.
+ * The strategy of <> is that of =, and *negated is true.
  */
 static int
 strategy_of(Oid operator, Oid * left, Oid *right, bool *negated)
@@ -114,7 +115,10 @@ strategy_of(Oid operator, Oid * left, Oid *right, bool *negated)
 	return kind_of(*left) != KEY_BYTES || strategy == BTEqualStrategyNumber ? strategy : 0;
 }
 
-/* The column if the expression is just a column that is stored like this type, else NULL. */
+/*
+ * The column if the expression is only a column, and its type has the length of this type;
+ * else NULL.
+ */
 static Var *
 as_column(Expr *expr, Oid type)
 {
@@ -161,7 +165,7 @@ match_operator(ScanCondition *condition, OpExpr *expr)
 		   match_operands(condition, right, get_commutator(expr->opno), left, expr->inputcollid);
 }
 
-/* True if the array is a constant with few strings. */
+/* True if the array is a constant of at most STRINGS_MAX strings. */
 static bool
 is_short(Expr *operand)
 {
@@ -191,7 +195,7 @@ match_list(ScanCondition *condition, ScalarArrayOpExpr *expr)
 	return true;
 }
 
-/* Recognize a boolean column that must be true, or false. */
+/* Recognize a boolean column whose value must be "wanted". */
 static bool
 match_boolean(ScanCondition *condition, Expr *expr, bool wanted)
 {
@@ -237,7 +241,7 @@ match(ScanCondition *condition, Expr *clause)
 	}
 }
 
-/* True if the clause may be tested before clauses that precede it, without any other effect. */
+/* True if the clause may be tested before the clauses that precede it: it can raise no error. */
 static bool
 comes_first(const ScanCondition *condition)
 {
@@ -246,8 +250,8 @@ comes_first(const ScanCondition *condition)
 }
 
 /*
- * Learn what a clause compares.  The clause has no volatile functions and no subqueries that
- * run for each row.
+ * Describe what a clause compares.  The clause has no volatile functions and no subqueries
+ * that run for each row.
  */
 void
 ScanConditionInit(ScanCondition *condition, Expr *clause)
@@ -277,9 +281,9 @@ prepare(ScanCondition *condition, EState *estate, Relation relation)
 }
 
 /*
- * Create what the executor needs to evaluate operands and expressions.  It is created only
- * when needed, because most conditions have only constants, and a query may have many
- * partitions.
+ * Create the context and the slot in which the executor evaluates operands and expressions.
+ * They are created only when needed: most conditions have only constants, and a query may have
+ * many partitions.
  */
 static void
 prepare_executor(ScanConditions *conditions, EState *estate, Relation relation)
@@ -290,8 +294,8 @@ prepare_executor(ScanConditions *conditions, EState *estate, Relation relation)
 
 /*
  * Set up conditions from an AND of clauses on the table's columns.  Expressions are compiled
- * without a parent node, since the executor would read the node's tuples instead of the slot
- * that is filled here.
+ * without a parent node.  With a parent node, the executor would read this node's tuples
+ * instead of conditions->slot.
  */
 void
 ScanConditionsInit(ScanConditions *conditions, List *clauses, EState *estate, Relation relation)
@@ -321,7 +325,8 @@ ScanConditionsInit(ScanConditions *conditions, List *clauses, EState *estate, Re
 
 /*
  * The cost of testing all conditions on a row.  A clause that the planner considers free is
- * free here, too.  A long list is searched, not read from end to end.
+ * free in the scan, too.  A test against a long list costs no more than another test, because
+ * the list is searched, not read to its end.
  */
 Cost
 ScanConditionsCost(PlannerInfo *root, List *clauses, Cost *startup)

@@ -1,15 +1,15 @@
 /*
  * costs.c
- *		QSketchScan: what it costs, and which GROUP BY it can do.
+ *		What QSketchScan costs, and which GROUP BY it can do.
  *
- * Rows can be grouped by columns, and by expressions of columns that give the same result
- * whenever they are evaluated in a query.  Their values must be numbers, times, strings or
- * the like, or of another built-in type of variable length that has a hash.  Any other
- * grouping, GROUPING SETS among them, is left to the ordinary plan.
+ * Rows can be grouped by columns, and by expressions of columns that are not volatile.  The
+ * values must be numbers, times, enums, strings, or of another built-in type of variable
+ * length that has a hash function.  The ordinary plan does all other groupings, such as
+ * GROUPING SETS.
  *
  * In a parallel plan each process has groups of its own, and a hash aggregate merges them.
- * That aggregate holds all groups at a time, while a serial scan may hold only some of them.
- * So there is a parallel plan only if there is memory for all groups.
+ * The hash aggregate has all groups in memory at the same time, while a serial scan can write
+ * groups to disk.  So a parallel plan is offered only if there is memory for all groups.
  *
  * src/scan/costs.c
  */
@@ -42,19 +42,18 @@
 /*
  * Costs, measured against count(*).
  *
- * TUPLE_COST: a tuple, in cpu_tuple_cost.  KEY_COST: a key, in cpu_operator_cost.
- * MERGE_COST: making and merging a block of a partial sketch, in cpu_tuple_cost.
- * COPIED_COST: a row whose key a GPU has, as a fraction of a row that is read.
+ * TUPLE_COST: a tuple, in cpu_tuple_cost.  KEY_COST: a key, in cpu_operator_cost.  MERGE_COST:
+ * making and merging a block of a partial sketch, in cpu_tuple_cost.  COPIED_COST: a row of a
+ * cached page, as a fraction of a row that is read.
  *
- * EVALUATE_COST: handing a row to the executor to evaluate an expression, in
- * cpu_tuple_cost.  WALK_COST: each column that is walked through to find a column, as a
- * fraction of cpu_tuple_cost.  The walk is repeated for each argument, while the ordinary
- * plan walks once.
+ * EVALUATE_COST: passing a row to the executor to evaluate an expression, in cpu_tuple_cost.
+ * WALK_COST: each column that a walk through a tuple passes, in cpu_tuple_cost.  The scan
+ * walks once for each argument, while the ordinary plan walks once for each row.
  *
- * PASSED_KEY_COST: a key that a state keeps exactly and that goes through a queue
- * (pgbase/state.h), for groups of other processes, in cpu_tuple_cost.  MERGED_TEXT_COST:
- * merging one text of a list, in cpu_tuple_cost.  Processes that share partitions merge a
- * list for each partition.
+ * PASSED_KEY_COST: sending a key that a state stores exactly through a queue to another
+ * process (pgbase/state.h), in cpu_tuple_cost.  MERGED_TEXT_COST: merging one text of a list
+ * of top keys, in cpu_tuple_cost.  Processes that share partitions return a list for each
+ * partition.
  */
 #define TUPLE_COST    0.2
 #define KEY_COST      0.5
@@ -66,7 +65,7 @@
 #define PASSED_KEY_COST  2
 #define MERGED_TEXT_COST 3
 
-/* The number of processes that share the rows, by the planner's own rule. */
+/* The number of processes that share the rows, as PostgreSQL's planner computes it. */
 static double
 process_count(int workers)
 {
@@ -75,7 +74,7 @@ process_count(int workers)
 	return workers > 0 ? workers + leader : 1;
 }
 
-/* With one processor the planner decides as with two. */
+/* The least number of processors that the costs assume. */
 #define FEWEST_PROCESSORS 2
 
 /* The number of processors that the server may use. */
@@ -93,9 +92,9 @@ processors(void)
 }
 
 /*
- * The number of processes that share the rows and run at the same time.  The planner does not
- * ask how many processors there are.  It matters here if several processes together do more
- * work than a single process would.
+ * The number of processes that share the rows and run at the same time.  The number of
+ * processors is a limit only if the processes build a value jointly, which is more work than
+ * in a single process.
  */
 static double
 running(List *calls, int workers, bool alone)
@@ -111,7 +110,7 @@ running(List *calls, int workers, bool alone)
 	return processes;
 }
 
-/* table_bytes() of the call's family; also for aggregates that have no state. */
+/* The result of the family's table_bytes(); 0: the family has no such function. */
 static double
 table_bytes(const ColumnScanCall *call, double rows, double others, bool together)
 {
@@ -121,8 +120,8 @@ table_bytes(const ColumnScanCall *call, double rows, double others, bool togethe
 }
 
 /*
- * True if it is a list of keys that are not numbers.  Each candidate of such a list is merged
- * singly.
+ * True if the call makes a list of keys that are not numbers.  The candidates of such a list
+ * are merged one by one.
  */
 static bool
 has_texts(const ColumnScanCall *call)
@@ -152,7 +151,7 @@ merge_cost(PlannerInfo *root, List *calls, double rows, double processes, bool a
 	return cost;
 }
 
-/* Bytes of the dense states of this number of rows. */
+/* Bytes of one group's dense states if the group has this number of rows. */
 static double
 dense_bytes(List *calls, double rows)
 {
@@ -165,8 +164,8 @@ dense_bytes(List *calls, double rows)
 }
 
 /*
- * The cost of passing states through queues and of merging them, where each of the processes
- * has states of all groups.
+ * The cost of sending states through queues and merging them.  Each process has states of all
+ * groups.
  */
 static Cost
 queue_cost(List *calls, double groups, double rows, double processes)
@@ -196,7 +195,7 @@ evaluation_cost(PlannerInfo *root, Expr *expr)
 	return EVALUATE_COST * cpu_tuple_cost + cost.per_tuple;
 }
 
-/* The cost of those arguments of an aggregate that are not at a fixed offset on the page. */
+/* The cost of walking to an aggregate's arguments in a tuple, and of evaluating them. */
 static Cost
 arguments_cost(PlannerInfo *root, const ColumnScanCall *call, TupleDesc descriptor)
 {
@@ -237,11 +236,11 @@ key_cost(PlannerInfo *root, const RelOptInfo *table, List *calls, Cost *startup)
 }
 
 /*
- * Set the costs of a scan: each page outside the "copied" fraction, and a fraction of the
- * executor's cost for each tuple.  A single process takes the keys of the copied pages, and
- * all processes share the others.  Groups of several processes go through queues to the one
- * that merges them.  "alone": nothing else stands below the scan's Gather.  Returns the part
- * of the cost that merging takes, because scans that fill the same states do not merge.
+ * Set the costs of a scan.  Only pages outside the "copied" fraction are read.  A tuple costs
+ * a fraction of the executor's cost.  A single process adds the keys of cached pages, and all
+ * processes share the other pages.  The processes send their groups through queues to the
+ * process that merges them.  "alone": the scan is the only node below its Gather.  Returns the
+ * cost of merging, which does not occur in scans that fill the same states.
  */
 Cost
 ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls, const GroupingPlan *by,
@@ -272,12 +271,10 @@ ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls, cons
 /* ---- GROUP BY ---- */
 
 /*
- * Costs, measured against HashAggregate.
- *
- * In cpu_operator_cost: FIND_COST for finding a row's group, and PUT_COST for adding the
- * row to each aggregate of the group.  In cpu_tuple_cost: making and returning a group, and
- * writing a group to a file and merging it.  There a group takes VALUE_BYTES besides its
- * keys.
+ * In cpu_operator_cost: FIND_COST and FIND_STRING_COST, finding a row's group by a number or a
+ * string; PUT_COST, adding a row to an aggregate of the group.  In cpu_tuple_cost: GROUP_COST,
+ * making and returning a group; VALUE_COST, writing a group to disk and merging it.
+ * VALUE_BYTES: bytes of a written group without its keys.
  */
 #define FIND_COST        0.5
 #define FIND_STRING_COST 1
@@ -290,21 +287,21 @@ ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls, cons
 #define GROUP_BYTES 800
 
 /*
- * Bytes of a group of one row or two beyond the number of groups that the planner expects.
- * The allocator rounds its parts up.
+ * Bytes of a group of one or two rows, for groups in excess of the number that the planner
+ * expects.  The allocator rounds up the parts of a group.
  */
 #define SMALL_GROUP_BYTES 1800
 
 /*
- * Additional bytes of a list of few keys with texts: its buffer and its tables have room for
- * 16 keys.
+ * Additional bytes of a list of top keys that has few texts: its buffer and its tables have at
+ * least 16 entries.
  */
 #define LIST_BYTES 3000
 
 /*
- * For aggregates whose written values have all counts so far, instead of waiting keys.
- * WHOLE_ROW_COST: merging a row of a further value of a group, in cpu_tuple_cost.
- * CANDIDATE_BYTES: the bytes that a row may take.
+ * For aggregates whose written states contain all counts, instead of keys to be counted later.
+ * WHOLE_ROW_COST: merging a row of a group's second or later state, in cpu_tuple_cost.
+ * CANDIDATE_BYTES: the most bytes that a row adds to a state.
  */
 #define WHOLE_ROW_COST  10
 #define CANDIDATE_BYTES 64
@@ -399,8 +396,8 @@ takes_expression(PlannerInfo *root, RelOptInfo *input, Node *expr)
 }
 
 /*
- * Estimate what grouping a table by these expressions takes, if this process and "workers"
- * others share the pages; false: the scan cannot group by them.
+ * Fill in "plan" for grouping the table by these expressions, with "workers" parallel workers;
+ * false: the scan cannot group by them.
  */
 bool
 ScanGroupingPlan(PlannerInfo *root, RelOptInfo *table, List *exprs, int workers, GroupingPlan *plan)
@@ -424,9 +421,8 @@ ScanGroupingPlan(PlannerInfo *root, RelOptInfo *table, List *exprs, int workers,
 }
 
 /*
- * True if there is memory for all groups of this number of rows at a time.  The planner
- * assumes that groups have few rows for most expressions.  There may be far fewer groups,
- * with larger states.
+ * True if all groups of this number of rows fit into memory at the same time.  The states of a
+ * group have the size that the planner expects, or the size of dense states if that is larger.
  */
 bool
 ScanGroupingFits(PlannerInfo *root, List *exprs, List *calls, double rows)
@@ -438,8 +434,8 @@ ScanGroupingFits(PlannerInfo *root, List *exprs, List *calls, double rows)
 }
 
 /*
- * The grouping expressions of the query; NIL: the scan cannot group by them.  For a partition
- * or another child they are translated to its columns.
+ * The grouping expressions of the query; NIL: the scan cannot group by them.  If "input" has
+ * child tables, the values must have a hash function.
  */
 List *
 ScanGroupingExprs(PlannerInfo *root, RelOptInfo *input)
@@ -461,8 +457,8 @@ ScanGroupingExprs(PlannerInfo *root, RelOptInfo *input)
 }
 
 /*
- * Relative cost of merging a row of an aggregate whose keys do not wait until a group is
- * read: a filter, or a list with texts.  0: its keys wait.
+ * Relative cost of merging a row of an aggregate that cannot defer counting its keys: a
+ * filter, or a list with texts.  0: the aggregate can defer counting.
  */
 static int
 whole_cost(const ColumnScanCall *call)
@@ -483,7 +479,10 @@ whole_costs(List *calls)
 	return sum;
 }
 
-/* Bytes of an aggregate whose keys do not wait, in a group of this number of rows. */
+/*
+ * Bytes of the state of an aggregate that cannot defer counting, in a group of this number of
+ * rows.
+ */
 static double
 whole_aggregate_bytes(const ColumnScanCall *call, double rows)
 {
@@ -506,7 +505,7 @@ list_bytes(List *calls)
 	return bytes;
 }
 
-/* Bytes of a group of this number of rows with aggregates whose keys do not wait. */
+/* Bytes of a group of this number of rows, including aggregates that cannot defer counting. */
 static double
 whole_bytes(List *calls, double rows)
 {
@@ -520,9 +519,10 @@ whole_bytes(List *calls, double rows)
 }
 
 /*
- * The number of values that are written if rows come in any order.  Each group is written as
- * often as all groups together fill the memory.  If there is no room for all groups even when
- * they are small, about each row of a group that is not in memory ends in a value of its own.
+ * The number of written groups if rows are in random order; a group counts each time that it
+ * is written.  All groups are written each time that they fill the memory.  If the memory
+ * cannot contain all groups even when they are small, about every row of a group that is not
+ * in memory is written as a group.
  */
 static double
 values_strewn(const GroupingPlan *plan, double fillings, double rows)
@@ -543,8 +543,8 @@ read_rows(const GroupingPlan *plan, const RelOptInfo *table)
 }
 
 /*
- * The cost of writing groups that have no room in memory, and of reading and merging them.
- * If rows come in the order of groups, each group is written once.
+ * The cost of writing groups that do not fit into memory, and of reading and merging them.  A
+ * group whose rows are consecutive is written once.
  */
 Cost
 ScanSpillCost(const GroupingPlan *plan, const RelOptInfo *table, List *calls)
@@ -558,7 +558,8 @@ ScanSpillCost(const GroupingPlan *plan, const RelOptInfo *table, List *calls)
 	double values =
 		plan->order * plan->most + (1 - plan->order) * values_strewn(plan, fillings, rows);
 	double bytes = values * VALUE_BYTES + rows * list_length(calls) * sizeof(uint64);
-	double merged = Max(0, 1 - plan->most / Max(1, values)); /* values merged into earlier ones */
+	double merged =
+		Max(0, 1 - plan->most / Max(1, values)); /* fraction of the values that are merged */
 
 	if (fillings <= 1)
 		return 0;

@@ -1,18 +1,18 @@
 /*
  * exec.c
- *		QSketchScan in the executor.
+ *		Runs QSketchScan in the executor: begins, returns results, rescans, ends.
  *
- * The first call runs the whole scan and returns one tuple with all aggregates.  With
- * GROUP BY there is a tuple for each group (groups/use.c).  In a parallel scan each process
- * returns the groups of its pages.  An aggregate that saw no key but NULLs gives NULL.
+ * The first call runs the whole scan and returns one tuple with all aggregates.  With GROUP BY
+ * there is a tuple for each group (groups/use.c).  In a parallel scan each process returns the
+ * groups of its pages.  Our aggregates return NULL if all their keys are NULL.
  *
  * HAVING is tested on complete tuples, because its conditions refer to the plan's target
  * list.
  *
- * Under Finalize Aggregate the sketches are partial: they come from one child, or from
- * the pages of this process.  They are freed as soon as they have been merged.
- * Complete sketches are kept, so that a rescan, for example of a subquery in which an outer
- * row appears beside the sketch, costs nothing until a parameter of a condition changes.
+ * Under Finalize Aggregate the sketches are partial: they have the keys of one child, or of
+ * the pages that this process read.  Partial sketches are freed as soon as they have been
+ * merged.  Complete sketches are kept until a parameter of the scan changes.  Until then a
+ * rescan reads no pages.
  *
  * src/scan/exec.c
  */
@@ -30,13 +30,13 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-/* Pages between two reports of how far the scan has come. */
+/* Pages between two reports of progress. */
 #define REPORT_PAGES 32
 
-/* How far a run has come.  With GROUP BY the groups themselves count those that were returned. */
+/* The progress of a run.  With GROUP BY the ScanGroups know which groups were returned. */
 typedef enum Progress
 {
-	PROGRESS_NONE,     /* rows have to be read */
+	PROGRESS_NONE,     /* no row was read yet */
 	PROGRESS_COMPLETE, /* the states are complete for the current parameters */
 	PROGRESS_NULLS,   /* complete, and a row of NULLs was returned, which must precede large sets */
 	PROGRESS_RETURNED /* complete, and the single tuple was returned */
@@ -53,7 +53,7 @@ typedef struct ColumnScanState
 	ExprState *having;            /* HAVING; NULL: there is none */
 	uint64 refused;               /* results for which HAVING was not true */
 	CachedColumns *cached;        /* NULL: no columns are cached on a GPU */
-	ScanAccumulator *accumulator; /* NULL: the scan starts its own sketches */
+	ScanAccumulator *accumulator; /* NULL: no other scan fills the same states */
 	MemoryContext sketches;       /* holds the current result */
 	TableScanDesc scan;
 	PageReader reader;
@@ -70,21 +70,21 @@ const CustomScanMethods columnscan_methods = {
 	.CreateCustomScanState = create_state,
 };
 
-/* True if it is a QSketchScan without groups, which returns one row. */
+/* True if the node is a QSketchScan without GROUP BY, which returns one row. */
 bool
 ScanReturnsOneRow(const CustomScan *scan)
 {
 	return scan->methods == &columnscan_methods && ScanPlanNumber(scan, PLAN_GROUP_FIELDS) == 0;
 }
 
-/* True if it is the only scan below its Gather. */
+/* True if the scan is the only node below its Gather. */
 static bool
 is_alone(const ColumnScanState *state)
 {
 	return ScanPlanNumber((const CustomScan *) state->css.ss.ps.plan, PLAN_ALONE) != 0;
 }
 
-/* True if its results are partial states, for Finalize Aggregate. */
+/* True if the results are partial states, for Finalize Aggregate. */
 static bool
 is_partial(const ColumnScanState *state)
 {
@@ -113,7 +113,7 @@ begin(CustomScanState *node, EState *estate, int eflags)
 
 	WantedRowsInit(&state->rows, estate, node->ss.ss_currentRelation, ScanClauses(cscan),
 				   list_length(cscan->custom_scan_tlist));
-	node->ss.ps.qual = NULL; /* otherwise the executor would test this node's result rows */
+	node->ss.ps.qual = NULL; /* the executor would test it on this node's result rows */
 	state->aggregate = ScanAggregatesInit(&node->ss.ps, &state->rows, &state->count);
 	WantedRowsAddParams(&state->rows, list_nth(cscan->custom_exprs, PLAN_PARAMS));
 	if (accumulator >= 0)
@@ -134,7 +134,7 @@ begin(CustomScanState *node, EState *estate, int eflags)
 }
 
 /*
- * Set the expected work on each state.  All processes of a parallel scan get the numbers of
+ * Set the expected work on each state.  All processes of a parallel scan use the numbers in
  * the plan, so that they make the same choices.
  */
 static void
@@ -154,7 +154,7 @@ set_work(ColumnScanState *state)
 	}
 }
 
-/* Start groups, or continue with those that earlier scans have filled. */
+/* Start groups, or continue to fill the groups of earlier scans. */
 static void
 start_groups(ColumnScanState *state)
 {
@@ -171,7 +171,7 @@ start_groups(ColumnScanState *state)
 	ScanGroupsBeginTable(state->groups, state->aggregate, &state->rows, state->key);
 }
 
-/* Start empty sketches for a run, or take those that the scan before this one has filled. */
+/* Start empty states for a run, or take over the states of the scan before this one. */
 static void
 start_sketches(ColumnScanState *state)
 {
@@ -194,14 +194,14 @@ start_sketches(ColumnScanState *state)
 		ScanAggregateStart(&state->aggregate[i], context, is_partial(state));
 }
 
-/* PostgreSQL's shared state of a parallel scan, which follows ours in memory. */
+/* PostgreSQL's shared state of a parallel scan.  It follows our shared state in memory. */
 static ParallelTableScanDesc
 shared_scan(const ColumnScanState *state, SharedScan *shared)
 {
 	return (ParallelTableScanDesc) ((char *) shared + SharedScanSize(state->count));
 }
 
-/* True if it is the first scan that fills its groups. */
+/* True if this scan is the first that fills its groups. */
 static bool
 begins_groups(const ColumnScanState *state)
 {
@@ -209,9 +209,9 @@ begins_groups(const ColumnScanState *state)
 }
 
 /*
- * What a scan needs to use cached columns.  The table scan must begin before the cached
- * columns are checked, because then a serializable transaction registers that it reads the
- * table.
+ * Describe a scan's use of cached columns.  The table scan must begin before the cached
+ * columns are checked, because beginning it registers the read of the table in a serializable
+ * transaction.
  */
 static CachedUse
 begin_use(ColumnScanState *state)
@@ -234,8 +234,9 @@ begin_use(ColumnScanState *state)
 }
 
 /*
- * The scans behind this one that fill the same sketches, if this one may use cached columns
- * for them.  Append may leave out scans that depend on parameters.
+ * The other scans that fill the same states, if this scan is the first of them and may use
+ * cached columns for all.  Scans that depend on parameters are left out, because Append may
+ * not execute them.
  */
 static List *
 scans_behind(const ColumnScanState *state)
@@ -258,9 +259,9 @@ scans_behind(const ColumnScanState *state)
 }
 
 /*
- * Have keys counted from cached columns.  The first of several scans asks the GPU worker for
- * the keys of all tables before it waits.  Each scan finds later which pages of its table are
- * left.
+ * Count keys from cached columns.  The first of several scans requests the keys of all tables
+ * from the GPU worker before it waits for the first answer.  After that, cached->all of each
+ * other scan has the pages that the scan need not read.
  */
 static LeftOut
 use_cached_columns(ColumnScanState *state)
@@ -298,7 +299,7 @@ start_scan(ColumnScanState *state)
 	PageReaderBegin(&state->reader, state->scan, left_out, cached ? cached->pages : 0);
 }
 
-/* What the sketches have counted so far. */
+/* The counts of the sketches so far; zero with GROUP BY. */
 static ScanCounts
 count_keys(const ColumnScanState *state)
 {
@@ -310,8 +311,9 @@ count_keys(const ColumnScanState *state)
 }
 
 /*
- * Count the keys that wait in the buffers of all columns or groups.  Returns the counts after
- * that.  Groups of several scans are not counted here, but by QSketchCollect.
+ * Add the keys in the buffers of all aggregates or groups to their states.  Returns the counts
+ * afterwards.  They are zero for groups that several scans fill, because QSketchCollect counts
+ * these groups.
  */
 static ScanCounts
 flush(ColumnScanState *state)
@@ -325,7 +327,7 @@ flush(ColumnScanState *state)
 	return count_keys(state);
 }
 
-/* Add to the counts of all processes or, if the plan is serial, to those of this one. */
+/* Add counts to those of all processes, or in a serial plan to those of this node. */
 static void
 add_counts(ColumnScanState *state, const ScanCounts *more)
 {
@@ -336,8 +338,9 @@ add_counts(ColumnScanState *state, const ScanCounts *more)
 }
 
 /*
- * Record what this run did.  "before" has the counts at its beginning.  Engines have already
- * added keys and batches to the statistics.
+ * Record the counts of this run.  "before": the counts at its beginning.  "first": this
+ * process is the first of the run.  Engines have already added keys and batches to the
+ * statistics.
  */
 static void
 count_run(ColumnScanState *state, const ScanCounts *before, bool first)
@@ -357,7 +360,7 @@ count_run(ColumnScanState *state, const ScanCounts *before, bool first)
 	add_counts(state, &run);
 }
 
-/* Add the tuples of a page to all sketches. */
+/* Add the tuples of a page to all aggregates or groups. */
 static void
 add_tuples(ColumnScanState *state, PageTuples *tuples)
 {
@@ -398,7 +401,7 @@ run(ColumnScanState *state)
 		first = SharedScanJoin(state->shared, state->aggregate, state->count);
 	start_scan(state);
 	state->activity = ScanReportBegin(&state->reader, state->shared);
-	old = MemoryContextSwitchTo(scratch); /* for hashing the keys of one page */
+	old = MemoryContextSwitchTo(scratch); /* memory for hashing the keys of one page */
 	while (PageReaderNext(&state->reader, tuples))
 	{
 		add_tuples(state, tuples);
@@ -419,7 +422,7 @@ run(ColumnScanState *state)
 	state->progress = PROGRESS_COMPLETE;
 }
 
-/* Store the next group; false: no group is left.  Its values live as long as the tuple. */
+/* Store the next group; false: no group is left.  The group's values are in per-tuple memory. */
 static bool
 return_group(ColumnScanState *state, TupleTableSlot *slot)
 {
@@ -434,8 +437,8 @@ return_group(ColumnScanState *state, TupleTableSlot *slot)
 }
 
 /*
- * True if HAVING is true for the tuple; otherwise the slot is cleared.  Memory of the test
- * lives until the node is asked for its next tuple, or until the next test.
+ * True if HAVING is true for the tuple.  Otherwise clears the slot and frees the memory of the
+ * test.
  */
 static bool
 passes_having(ColumnScanState *state, TupleTableSlot *slot)
@@ -452,7 +455,7 @@ passes_having(ColumnScanState *state, TupleTableSlot *slot)
 	return false;
 }
 
-/* The next group's tuple. */
+/* Return the next group, or an empty slot. */
 static TupleTableSlot *
 next_group(ColumnScanState *state, TupleTableSlot *slot)
 {
@@ -474,8 +477,8 @@ next_group(ColumnScanState *state, TupleTableSlot *slot)
 
 /*
  * True if a row of NULLs must precede the result.  Aggregate copies the first tuple that it
- * gets, which flattens the values in it.  The leader's sets may be large, so they must come
- * in the second tuple.
+ * receives, and flattens its values.  The leader's sets may be large, so the leader returns
+ * them in the second tuple.
  */
 static bool
 has_large_sets(const ColumnScanState *state)
@@ -499,8 +502,8 @@ has_large_sets(const ColumnScanState *state)
 }
 
 /*
- * Return the sketches as a tuple, whose values live as long as the tuple.  Aggregate takes
- * sets of the second tuple without a copy.
+ * Return the values of the aggregates as a tuple, in per-tuple memory.  Aggregate takes over
+ * the sets of the second tuple (has_large_sets()) without a copy.
  */
 static TupleTableSlot *
 result(ColumnScanState *state, TupleTableSlot *slot)
@@ -529,7 +532,7 @@ result(ColumnScanState *state, TupleTableSlot *slot)
 	return ExecStoreVirtualTuple(slot);
 }
 
-/* Merge the states of all processes.  False: the states go to the next partition's scan. */
+/* Merge the states of all processes; false: the next partition's scan takes over the states. */
 static bool
 leave(ColumnScanState *state)
 {
@@ -542,7 +545,7 @@ leave(ColumnScanState *state)
 	return state->accumulator == NULL;
 }
 
-/* The single tuple, or an empty slot after it. */
+/* Return the single tuple in the first call, then an empty slot. */
 static TupleTableSlot *
 next_result(ColumnScanState *state, TupleTableSlot *slot)
 {
@@ -568,7 +571,7 @@ next_result(ColumnScanState *state, TupleTableSlot *slot)
 	return slot;
 }
 
-/* Return the one tuple, or the next group's. */
+/* Return the single tuple, or the tuple of the next group. */
 static TupleTableSlot *
 next(ScanState *node)
 {
@@ -599,7 +602,7 @@ end(CustomScanState *node)
 		table_endscan(state->scan);
 	state->scan = NULL;
 	if (state->groups)
-		ScanSpillReset(state->groups->spill); /* of groups that were never read */
+		ScanSpillReset(state->groups->spill); /* drops groups that were not read */
 	ActivityEnd(&state->activity);
 }
 
@@ -609,7 +612,7 @@ rescan(CustomScanState *node)
 	ColumnScanState *state = (ColumnScanState *) node;
 	bool again = state->groups && (state->accumulator || !ScanGroupsRewind(state->groups));
 
-	/* partial sketches are freed, and in a parallel scan other processes may get these pages */
+	/* partial sketches were freed, and a new parallel run distributes the pages in another way */
 	again |= bms_overlap(node->ss.ps.chgParam, state->rows.params) || is_partial(state);
 	if (again || state->progress == PROGRESS_NONE)
 	{
@@ -662,8 +665,8 @@ initialize_worker(CustomScanState *node, shm_toc *toc, void *shared)
 }
 
 /*
- * The workers are gone and the shared state will be freed: keep what EXPLAIN needs of
- * it.  After LIMIT there may be a rescan, with a new shared state.
+ * Copy what EXPLAIN needs from the shared state, before the shared state is freed.  The
+ * workers have ended.  After LIMIT a rescan may follow, with a new shared state.
  */
 static void
 shutdown(CustomScanState *node)

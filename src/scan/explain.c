@@ -1,26 +1,24 @@
 /*
  * explain.c
- *		What a column scan tells: its progress to other sessions, its counts in EXPLAIN
- *		ANALYZE, and the reasons why the scan or the GPU was not used, in the log and in EXPLAIN.
+ *		Reports of a column scan: progress, EXPLAIN, and why the scan or the GPU was not used.
  *
- * Code that refuses a query (match.c, plan.c) leaves a reason, which costs little.  The
- * reason names the part of the query, and tells the user what to do.  When the planner has
- * the paths of a query with our aggregates, the reason is logged at DEBUG1, if the log or
- * EXPLAIN wants it:
+ * Code that refuses a query (match.c, plan.c) sets a reason.  The reason names the part of the
+ * query, and tells the user what to do.  After the planner has made the paths of a query with
+ * our aggregates, the reason is logged at DEBUG1:
  *
  *	column scan not used: ORDER BY in a subquery in FROM: leave it out, since the order of
  *	rows does not matter
  *	GPU not used: 16 processes fill a sketch of 1MB faster than a GPU
  *
- * From PostgreSQL 18 on EXPLAIN lets extensions add to a plan.  There the reason is
+ * From PostgreSQL 18 on extensions can add lines to EXPLAIN.  In these versions the reason is
  * also kept for EXPLAIN (VERBOSE) until the plan has been printed.
  *
  * A query may have several reasons, one for each part with aggregates.  Functions that are
  * called during planning may plan other queries.  Only the reasons of the query under EXPLAIN
  * are kept.
  *
- * Two kinds of EXPLAIN show no reason: EXPLAIN EXECUTE, which plans in another way, and
- * the first EXPLAIN of a session if its query loads the library.
+ * Two kinds of EXPLAIN show no reason: EXPLAIN EXECUTE, which does not call
+ * ExplainOneQuery_hook, and the first EXPLAIN of a session if its query loads the library.
  *
  * src/scan/explain.c
  */
@@ -35,7 +33,7 @@
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
 
-/* Report that this process begins to read its share of a parallel scan, or all pages. */
+/* Report that this process begins to read pages. */
 ActivityHandle
 ScanReportBegin(const PageReader *reader, const SharedScan *shared)
 {
@@ -69,7 +67,7 @@ ScanReport(const ActivityHandle *activity, const PageReader *reader, const ScanA
 
 /*
  * True if EXPLAIN ANALYZE may show the counts.  Below Append a parallel worker may run a
- * serial scan, which has no shared memory for its counts.
+ * serial scan.  Such a scan has no shared memory, so the leader does not know its counts.
  */
 bool
 ScanCountsAreKnown(const ScanCounts *counts, const PlanState *node, const ExplainState *es)
@@ -78,7 +76,7 @@ ScanCountsAreKnown(const ScanCounts *counts, const PlanState *node, const Explai
 		   (counts->any || node->instrument == NULL || node->instrument->nloops == 0);
 }
 
-/* Show expressions of a node in the format of Aggregate. */
+/* Show expressions of a node in the format of Aggregate's output. */
 void
 ScanExplainExprs(const char *label, List *exprs, const CustomScan *scan, List *ancestors,
 				 ExplainState *es)
@@ -87,7 +85,8 @@ ScanExplainExprs(const char *label, List *exprs, const CustomScan *scan, List *a
 	List *deparsed = NIL;
 	ListCell *cell;
 #if PG_VERSION_NUM >= 180000
-	bool prefix = es->rtable_size > 1 || es->verbose; /* GROUP BY's entry does not count */
+	bool prefix =
+		es->rtable_size > 1 || es->verbose; /* rtable_size does not count GROUP BY's entry */
 #else
 	bool prefix = list_length(es->rtable) > 1 || es->verbose;
 #endif
@@ -97,7 +96,6 @@ ScanExplainExprs(const char *label, List *exprs, const CustomScan *scan, List *a
 	ExplainPropertyList(label, deparsed, es);
 }
 
-/* Show the number of groups in EXPLAIN ANALYZE. */
 void
 ScanExplainGroups(const ScanCounts *counts, ExplainState *es)
 {
@@ -118,7 +116,6 @@ ScanExplainHaving(List *having, uint64 refused, bool counted, const CustomScan *
 		ExplainPropertyInteger("Groups Removed by Having", NULL, (int64) refused, es);
 }
 
-/* Show the counts of keys in EXPLAIN ANALYZE. */
 void
 ScanExplainKeys(const ScanCounts *counts, ExplainState *es)
 {
@@ -165,7 +162,7 @@ is_explained(const PlannerInfo *root)
 	return root->parse == explained->query;
 }
 
-/* Keep a reason why the GPU or the scan was not used.  A reason is kept only once. */
+/* Keep a reason why the GPU or the scan was not used, unless an equal reason was kept before. */
 static void
 keep_reason(const PlannerInfo *root, bool gpu, const char *reason)
 {
@@ -227,10 +224,10 @@ report_gpu_reasons(PlannerInfo *root, List *matches, const StateWork *work)
 	}
 }
 
-/* From this number of groups on, the quality of the planner's estimate matters. */
+/* From this number of groups on, the reason mentions the planner's estimate. */
 #define MANY_GROUPS 1000
 
-/* Why a possible scan is not used: the path "taken" is cheaper. */
+/* The reason if the scan is possible, but the path "taken" is cheaper. */
 static const char *
 reason_of_costs(const PlannerInfo *root, const Path *taken)
 {
@@ -242,7 +239,7 @@ reason_of_costs(const PlannerInfo *root, const Path *taken)
 		taken->rows);
 }
 
-/* The cost of a path with the sort that the query needs after it. */
+/* The cost of a path, including the sort that the query needs after the path. */
 static Cost
 sorted_cost(PlannerInfo *root, const Path *path)
 {
@@ -260,7 +257,10 @@ sorted_cost(PlannerInfo *root, const Path *path)
 	return sort.total_cost;
 }
 
-/* The path that the planner will take: in most cases the cheapest one. */
+/*
+ * The cheapest path, including the sort that the query needs.  The planner takes this path in
+ * most cases.
+ */
 const Path *
 ScanCheapestPath(PlannerInfo *root, const RelOptInfo *output)
 {
@@ -277,7 +277,7 @@ ScanCheapestPath(PlannerInfo *root, const RelOptInfo *output)
 	return cheapest;
 }
 
-/* True if the path gathers what other processes have made. */
+/* True if the path gathers rows of parallel processes. */
 static bool
 is_gathered(const Path *path)
 {

@@ -1,12 +1,11 @@
 /*
  * families.c
- *		How the column scan handles each family (sketches, filters, sets, top keys);
- *		states and results of an aggregate, of these families or another one.
+ *		How the column scan handles each family: states, templates, results.
  *
- * The value of a template that is a parameter is read when a run begins (match.c).  A
- * template may be invalid.  The ordinary plan then raises an error at the first key, and
- * returns NULL if there are no keys.  This scan counts into states without the template, and
- * raises the error at the end if there were keys.
+ * A template that is a parameter is read when a run begins (match.c).  If its value is
+ * invalid, the ordinary plan raises an error at the first key, and returns NULL if there are
+ * no keys.  The scan fills states of default parameters instead, and raises the error at the
+ * end if there were keys.
  *
  * src/scan/families.c
  */
@@ -35,7 +34,7 @@ ScanRefuse(const char *reason)
 	return false;
 }
 
-/* Parameters of a sketch's template; without one, the defaults. */
+/* The parameters of a sketch's template; NULL: the default parameters. */
 static void
 sketch_params(const Const *template, qs_params *params)
 {
@@ -81,7 +80,7 @@ sketch_table_bytes(const Const *template, double rows, double others, bool toget
 }
 
 /*
- * The context for a new state.  A partial state gets a context of its own, so that the
+ * The context for a new state.  A partial state has a context of its own, so that the
  * aggregate above can take it over without a copy.
  */
 static MemoryContext
@@ -116,7 +115,7 @@ ColumnStaysOnCpu(const ColumnScanCall *call)
 	return GpuSketchOnlyOnCpu(&params);
 }
 
-/* Parameters of a filter's template; without one, those of the smallest filter. */
+/* The parameters of a filter's template; NULL: those of the smallest filter. */
 static void
 filter_params(const Const *template, qf_params *params)
 {
@@ -167,8 +166,8 @@ filter_table_bytes(const Const *template, double rows, double others, bool toget
 }
 
 /*
- * Start a filter.  Each process has a nonce of its own, so every process may number its rows
- * from the first.
+ * Start a filter.  Each process has a nonce of its own, so the row numbers of two processes
+ * may be equal.
  */
 static KeyedState *
 filter_start(const ScanAggregate *aggregate, MemoryContext context, bool partial)
@@ -205,8 +204,8 @@ filter_gpu_reason(const Const *template, const StateWork *work)
 }
 
 /*
- * The number of keys to list.  It is a bigint if it follows only the key, else an integer
- * (pg/top_functions.c).
+ * The number of keys to list.  The argument is a bigint if the key is the only other argument,
+ * else an integer (pg/top_functions.c).
  */
 static int64
 limit_of(const ColumnScanCall *call)
@@ -249,7 +248,7 @@ top_start(const ScanAggregate *aggregate, MemoryContext context, bool partial)
 	return &top->keyed;
 }
 
-/* Arrays are refused, because an array of elements would be several rows. */
+/* Arrays are refused, because the aggregate counts each element of an array. */
 static bool
 sets_takes_keys(const ColumnScanCall *call)
 {
@@ -257,22 +256,22 @@ sets_takes_keys(const ColumnScanCall *call)
 }
 
 /*
- * Work on sets, in bytes of a sketch that would be merged in the same time.  BYTES_OF_ROW:
- * copying a row's element, 4 bytes, takes half as long as merging 4 bytes of a sketch.
- * BYTES_TAKEN_IN: taking over a row of another process takes about as long as reading it.
- * BYTES_SHARED: sets that several processes make together go through shared memory and are
- * numbered anew.  For three processes the whole took 1.9 times the processor time of a single
- * process.  On two processors it took 2.5 times as long as a single process, since the
- * processes wait for one another.
+ * The work for a row of sets, as the number of bytes of a sketch that are merged in the same
+ * time.  BYTES_OF_ROW: copying the row's element, which has 4 bytes.  BYTES_TAKEN_IN: taking
+ * over a row of another process, which takes about as long as reading it.  BYTES_SHARED:
+ * passing a row through shared memory and renumbering its element, if several processes make
+ * the sets.  Three processes took 1.9 times the processor time of a single process.  On two
+ * processors they took 2.5 times as long as a single process, because the processes wait for
+ * one another.
  */
 #define BYTES_OF_ROW   2
 #define BYTES_SHARED   30
 #define BYTES_TAKEN_IN 32
 
 /*
- * "together": one process copies the elements of all rows, and all other work is shared like
- * the scan (sets/build.c).  Otherwise one process takes over the rows of all other processes
- * and sorts them.
+ * "together": one process copies the elements of all rows, and the processes share all other
+ * work (sets/build.c).  Without "together", one process takes over the rows of all other
+ * processes and sorts them.
  */
 static double
 sets_table_bytes(const Const *template, double rows, double others, bool together)
@@ -285,7 +284,7 @@ sets_table_bytes(const Const *template, double rows, double others, bool togethe
 static KeyedState *
 sets_start(const ScanAggregate *aggregate, MemoryContext context, bool partial)
 {
-	/* with a context of its own, the aggregate above can take the state over without a copy */
+	/* the aggregate above takes over a state in a context of its own without a copy */
 	MemoryContext separate =
 		partial ? AllocSetContextCreate(context, "QSketchScan sets", ALLOCSET_SMALL_SIZES)
 				: context;
@@ -360,7 +359,7 @@ GivenTemplatesRead(ScanAggregate *aggregate, int count, ExprContext *context)
 	}
 }
 
-/* Raise the error of a template with which no key can be counted, if there were keys. */
+/* Raise the error of an unusable template, if there were keys. */
 static void
 check_given(const ScanAggregate *aggregate)
 {
@@ -370,7 +369,7 @@ check_given(const ScanAggregate *aggregate)
 		aggregate->call->family->check_template(value->constvalue, value->constisnull);
 }
 
-/* Start an empty state, for each run. */
+/* Start an empty state for a run. */
 void
 ScanAggregateStart(ScanAggregate *aggregate, MemoryContext context, bool partial)
 {
@@ -383,9 +382,9 @@ ScanAggregateStart(ScanAggregate *aggregate, MemoryContext context, bool partial
 }
 
 /*
- * True if keys of the new state can wait until the state is read.  Lists of texts cannot
- * wait.  A waiting sketch stays on the CPU, because one that goes to a GPU needs its own
- * memory from the beginning.
+ * True if counting the keys of the new state can be deferred until the state is read.  Only
+ * sketches, and lists of keys that are numbers, can defer it.  A sketch that defers it stays
+ * on the CPU, because a sketch that moves to a GPU needs memory of its own from the beginning.
  */
 static bool
 may_wait(const ScanAggregate *aggregate)
@@ -430,7 +429,7 @@ ScanAggregateIsOnGpu(const ScanAggregate *aggregate)
 		   (filter && filter->filter.remote) || (sets && sets->remote);
 }
 
-/* The aggregate's value.  A sketch without keys is NULL. */
+/* The aggregate's value; *null: the aggregate is one of ours, and had no keys. */
 Datum
 ScanAggregateResult(const ScanAggregate *aggregate, bool *null)
 {
@@ -443,7 +442,7 @@ ScanAggregateResult(const ScanAggregate *aggregate, bool *null)
 							: Int64GetDatum(aggregate->rows);
 }
 
-/* Sum up what the aggregates have counted so far. */
+/* Add the aggregates' counts so far to "counts". */
 void
 ScanCountKeys(ScanCounts *counts, const ScanAggregate *aggregate, int count)
 {

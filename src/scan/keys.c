@@ -1,22 +1,22 @@
 /*
  * keys.c
- *		Reading keys from the visible tuples of a page into states.
+ *		Reads keys from the visible tuples of a page, and adds them to states.
  *
- * A column that only follows columns of fixed width has the same offset in every tuple
- * without a NULL before or in it.  There the value is read in place (columns.h).  Otherwise
- * heap_getattr() reads it, because it handles NULLs, variable width, and columns that were
- * added after the tuple was written.
+ * A column that follows only columns of fixed width has the same offset in every tuple that
+ * has no NULL before or in the column.  At this offset the value is read in place (columns.h).
+ * In other tuples heap_getattr() reads the value: it handles NULLs, variable width, and
+ * columns that were added after the tuple was written.
  *
- * Numbers and strings at a fixed offset are read and hashed in place, by a loop for each
- * of the commonest kinds.
+ * Numbers and strings at a fixed offset are read and hashed in place.  Each of the most
+ * frequent kinds has a loop of its own.
  *
- * For a key of several columns the ordinary plan makes a row, and keybytes.c puts its columns
- * one after the other.  Here each column goes from the tuple straight into the key's bytes,
- * without the row.  Only lists of top keys need the row.
+ * For a key of several columns the ordinary plan makes a row, and keybytes.c concatenates the
+ * row's columns.  The scan copies each column directly from the tuple into the bytes of the
+ * key, without making a row.  Only lists of top keys need the row.
  *
- * A key, or a column of one, may also be an expression, which the executor evaluates
- * (columns.c).  If the value of such an expression is a number, the cache of grouping
- * expressions may be used for it (groups/expr.c).
+ * A key, or a column of a key, may also be an expression, which the executor evaluates
+ * (columns.c).  If the values of a key's expression are numbers, they may be cached like those
+ * of grouping expressions (groups/expr.c).
  *
  * src/scan/keys.c
  */
@@ -46,7 +46,7 @@ struct RowKey
 	RowField field[FLEXIBLE_ARRAY_MEMBER];
 };
 
-/* True if it is a row of no named type, whose columns all have types that cannot raise an error. */
+/* True if the row has no named type, and the types of all its columns have a hash function. */
 bool
 RowKeyTakes(const RowExpr *row)
 {
@@ -60,7 +60,6 @@ RowKeyTakes(const RowExpr *row)
 	return true;
 }
 
-/* Set up a key of several columns. */
 static RowKey *
 create_row(const RowExpr *row, EState *estate, Relation relation)
 {
@@ -95,7 +94,7 @@ init_cache(ScanAggregate *aggregate)
 }
 
 /*
- * Describe the keys, once for all groups.  For keys of several columns the kinds of the
+ * Describe the aggregate's keys, for all groups.  For keys of several columns the kinds of the
  * columns are recorded, too.
  */
 void
@@ -126,7 +125,7 @@ ScanKeysStart(const ScanAggregate *aggregate, int count)
 			GroupExpressionStart(aggregate[i].number);
 }
 
-/* End the run. */
+/* Free the caches of keys at the end of a run. */
 void
 ScanKeysEnd(const ScanAggregate *aggregate, int count)
 {
@@ -154,7 +153,6 @@ put_field(const RowField *field, HeapTupleHeader tuple, KeyBytes *bytes)
 	KeyBytesPutMember(bytes, field->type, value, null);
 }
 
-/* The bytes of a tuple's key. */
 static void
 row_key_bytes(const RowKey *key, HeapTupleHeader tuple, KeyBytes *bytes)
 {
@@ -168,7 +166,7 @@ row_key_bytes(const RowKey *key, HeapTupleHeader tuple, KeyBytes *bytes)
 /* For lists of texts: the least number of tuples that are counted as a batch. */
 #define LEAST_BATCH 32
 
-/* Make room for "count" keys in the state's buffer. */
+/* Ensure that the state's buffer has space for "count" keys. */
 static void
 make_room(ScanAggregate *aggregate, int count)
 {
@@ -187,7 +185,7 @@ add_any(ScanAggregate *aggregate, HeapTupleHeader header)
 		KeyBufferPut(&aggregate->state->buffer, KeyFingerprint(&aggregate->state->key, value));
 }
 
-/* Read numbers at a fixed offset.  "kind" is a constant for the commonest kinds. */
+/* Read numbers at a fixed offset.  "kind" is a constant for the most frequent kinds. */
 static pg_attribute_always_inline void
 add_numbers(ScanAggregate *aggregate, const PageTuples *tuples, KeyKind kind)
 {
@@ -207,8 +205,9 @@ add_numbers(ScanAggregate *aggregate, const PageTuples *tuples, KeyKind kind)
 }
 
 /*
- * Read strings at a fixed offset that are neither compressed nor out of line.  "converted":
- * the text has another encoding than UTF-8, so only strings of ASCII are read here.
+ * Read strings at a fixed offset.  add_any() reads the strings that are compressed or out of
+ * line.  "converted": the text is not in UTF-8, so add_any() also reads strings that are not
+ * ASCII.
  */
 static pg_attribute_always_inline void
 add_strings(ScanAggregate *aggregate, const PageTuples *tuples, bool converted)
@@ -238,7 +237,7 @@ add_strings(ScanAggregate *aggregate, const PageTuples *tuples, bool converted)
 	}
 }
 
-/* Read the key of a column, at its fixed offset or elsewhere; false: NULL. */
+/* Read the fingerprint of a column; false: NULL. */
 static inline bool
 get_key(const ColumnLocation *location, KeyType *key, HeapTupleHeader tuple, uint64 *fingerprint)
 {
@@ -264,8 +263,8 @@ get_number(GroupExpression *expression, HeapTupleHeader tuple, uint64 *number)
 }
 
 /*
- * Read one key, of one column or several; false: NULL.  A key of several columns is a row,
- * and a row is never NULL, though its columns may be.
+ * Read the fingerprint of a key; false: NULL.  A key of several columns is never NULL, even if
+ * its columns are.
  */
 static inline bool
 get_fingerprint(const ScanAggregate *aggregate, HeapTupleHeader tuple, uint64 *fingerprint)
@@ -284,8 +283,8 @@ get_fingerprint(const ScanAggregate *aggregate, HeapTupleHeader tuple, uint64 *f
 }
 
 /*
- * Read the values of a column in all tuples, in the format of the cache (cached.h), and which
- * rows are NULL.  Returns the number of values that are not NULL.
+ * Read a column's values in all tuples, in the format of cached columns, and set null[i] for
+ * each tuple.  Returns the number of values that are not NULL.
  */
 int
 ColumnValues(const ColumnLocation *location, KeyType *key, PageTuples *tuples, uint64 *to,
@@ -308,8 +307,8 @@ ColumnValues(const ColumnLocation *location, KeyType *key, PageTuples *tuples, u
 }
 
 /*
- * Read the weight or id; false: NULL.  Then the row does not count.  But if its key is an
- * expression, the key is evaluated all the same, since it may raise an error.
+ * Read the weight or set id; false: NULL, so the row does not count.  The key is evaluated
+ * even then if it is an expression, because it may raise an error.
  */
 static inline bool
 get_weight(const ScanAggregate *aggregate, HeapTupleHeader tuple, int64 *weight)
@@ -377,7 +376,7 @@ add_members(ScanAggregate *aggregate, const PageTuples *tuples)
 	}
 }
 
-/* Read keys of any kind, wherever they lie. */
+/* Read keys of any kind, at any offset. */
 static void
 add_all(ScanAggregate *aggregate, const PageTuples *tuples)
 {
@@ -429,16 +428,16 @@ add_keys(ScanAggregate *aggregate, const PageTuples *tuples)
 	state->count += state->buffer.count - before;
 }
 
-/* The top keys of a page, for a list that keeps texts. */
+/* A page of tuples whose keys are added to a list of texts as one batch. */
 typedef struct TopPage
 {
 	const ScanAggregate *aggregate;
 	const PageTuples *tuples;
 	bool located;                       /* "index" is filled in */
-	uint16 index[MaxHeapTuplesPerPage]; /* for each row of the batch: its tuple */
+	uint16 index[MaxHeapTuplesPerPage]; /* for each key of the batch: the index of its tuple */
 } TopPage;
 
-/* Find the tuples of a batch, which are all tuples that are not NULL. */
+/* Fill in "index" for a batch of all tuples whose key is not NULL. */
 static void
 locate(TopPage *page)
 {
@@ -451,7 +450,7 @@ locate(TopPage *page)
 	page->located = true;
 }
 
-/* The value of a top key, which is read again from the page. */
+/* Read the value of a key in the batch from the page again. */
 static Datum
 value_on_page(void *rows, uint32 row)
 {
@@ -468,9 +467,8 @@ value_on_page(void *rows, uint32 row)
 }
 
 /*
- * Read keys with weights, of sketches or lists of top keys.  A row whose key or weight is
- * NULL does not count.  "page" notes the tuples of the batch; NULL: the tuples are not
- * needed.
+ * Add keys with weights to a sketch or a list of top keys.  A row whose key or weight is NULL
+ * does not count.  "page" receives the index of each key's tuple, or is NULL.
  */
 static void
 add_weighted(ScanAggregate *aggregate, const PageTuples *tuples, TopPage *page)
@@ -496,7 +494,7 @@ add_weighted(ScanAggregate *aggregate, const PageTuples *tuples, TopPage *page)
 	}
 }
 
-/* Count keys one by one, with copies of their values. */
+/* Add keys one by one to a list of texts, which copies their values. */
 static void
 add_few_texts(ScanAggregate *aggregate, const PageTuples *tuples)
 {
@@ -518,10 +516,10 @@ add_few_texts(ScanAggregate *aggregate, const PageTuples *tuples)
 }
 
 /*
- * Read the keys of a list that keeps texts.  The keys of a page are one batch, so that keys
- * that become candidates can be written while their values are at hand.  Two cases are
- * counted one by one: a group's few tuples on a page, which would make too small a batch, and
- * an expression, whose value is not at hand any more.
+ * Add the keys of a page to a list of texts, as one batch.  When a key of the batch becomes a
+ * candidate, its value is read from the page again.  Keys are added one by one in two cases:
+ * if the page has fewer than LEAST_BATCH tuples for this list, and if the key is an
+ * expression, whose value is not on the page.
  */
 static void
 add_texts(ScanAggregate *aggregate, const PageTuples *tuples)

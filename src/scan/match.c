@@ -1,34 +1,32 @@
 /*
  * match.c
- *		Which aggregates and tables QSketchScan can do.  In the executor: reads the aggregates
- *		from the plan and checks permissions.
+ *		Recognizes aggregates and tables that QSketchScan can do; sets the aggregates up.
  *
- * The planner recognizes each aggregate of a query once, by its functions.  The result
- * travels in the plan, and the executor reads the arguments of the calls by it.  A cached
- * plan is made anew when an aggregate or one of its functions changes.  If an aggregate is
+ * During planning each aggregate of a query is recognized once, by its functions.  The result
+ * is stored in the plan, and tells the executor which arguments the aggregate has.  A cached
+ * plan becomes invalid when an aggregate or one of its functions changes.  If an aggregate is
  * replaced between planning and execution, the query fails.
  *
- * Each aggregate must be a plain qsketch_agg, qfilter_agg, qsets_agg or qtop_agg, or another
- * aggregate made of the same functions (pgbase/aggregate.c).  Beside one of these it may be
- * any ordinary aggregate of PostgreSQL.  Its arguments must be a key, or ROW() of several,
- * perhaps a weight or an id, and perhaps constants.  A template can also be a parameter.  The
- * table's pages must be heapam's.  A call that would raise an error is left to the ordinary
- * plan, which raises the error only when the first key comes.
+ * At least one aggregate must be qsketch_agg, qfilter_agg, qsets_agg or qtop_agg, or another
+ * aggregate of the same functions (pgbase/aggregate.c).  The other aggregates may be ordinary
+ * aggregates of PostgreSQL.  The arguments of our aggregates must be a key, or ROW() of
+ * several columns; optionally a weight or an id; and optionally constants.  A template can
+ * also be a parameter.  The table must use heapam.  A call that would raise an error is left
+ * to the ordinary plan, which raises the error only at the first key.
  *
- * Keys, weights and ids are columns, which are read off the page, or expressions of the row,
- * which the executor evaluates (columns.c).  These expressions, and conditions in WHERE or
- * FILTER, must give the same result page by page as row by row, so they must not be
- * volatile.  Subqueries that run for each row are left to the ordinary plan.  So are system
- * columns except tableoid, since a tuple on a page does not have their values.
+ * Keys, weights and ids are columns, which are read from the page, or expressions, which the
+ * executor evaluates (columns.c).  The scan evaluates expressions and conditions page by page.
+ * The results must be the same as those of evaluation row by row, so the expressions must not
+ * be volatile.  The scan refuses subqueries that run for each row.  It also refuses system
+ * columns except tableoid, because a tuple on a page does not have their values.
  *
- * A template is mostly a constant.  It can also be the result of a subquery that does not
- * depend on the rows, or the parameter of a prepared statement: a Param, whose value is the
- * same for all rows of a run.  Each run reads it before it starts the states.  A parallel
- * worker gets it from the leader, as any other parameter.
+ * A template is a constant or a Param: the result of a subquery that does not depend on the
+ * rows, or the parameter of a prepared statement.  A Param has the same value for all rows of
+ * a run.  Each run reads it before it starts the states.  A parallel worker receives the value
+ * from the leader, like that of any other parameter.
  *
- * The planner does not know the value of such a template, and assumes the default
- * parameters.  With GROUP BY it must know the memory of a group, so there such a template is
- * refused.
+ * During planning the value of a Param is not known, and the default parameters are assumed.
+ * With GROUP BY the memory of a group must be known, so a template that is a Param is refused.
  *
  * src/scan/match.c
  */
@@ -55,7 +53,7 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
-/* ---- what aggregates are ---- */
+/* ---- recognizing aggregates ---- */
 
 /* Recognize an aggregate; false: the scan does not know it. */
 static bool
@@ -71,7 +69,7 @@ recognize(Oid aggregate, RecognizedAggregate *recognized)
 	return family != COLUMN_FAMILIES;
 }
 
-/* What an aggregate was recognized as; NULL: it was not recognized. */
+/* Find a recognized aggregate; NULL: it was not recognized. */
 static const RecognizedAggregate *
 find_match(List *matches, Oid aggregate)
 {
@@ -109,8 +107,8 @@ pull_aggregates(Node *expressions)
 }
 
 /*
- * Recognize the aggregates of a query, each once.  The results are constants that a plan can
- * keep.  NIL: none of the aggregates is ours.
+ * Recognize the aggregates of a query, without duplicates.  The results are constants that a
+ * plan can contain.  NIL: none of the aggregates is ours.
  */
 List *
 ScanMatches(PlannerInfo *root)
@@ -137,9 +135,8 @@ ScanMatches(PlannerInfo *root)
 	return ours ? matches : NIL;
 }
 
-/* ---- what calls ask for ---- */
+/* ---- arguments of calls ---- */
 
-/* The i-th argument of an aggregate. */
 static Expr *
 argument(const Aggref *aggref, int i)
 {
@@ -147,8 +144,8 @@ argument(const Aggref *aggref, int i)
 }
 
 /*
- * Take the weight.  If a column is cast to bigint, which our aggregates want, the column
- * itself is read.
+ * Set the weight or set id.  If it is a column cast to bigint, the type that our aggregates
+ * declare, the scan reads the column itself.
  */
 static void
 match_weight(Expr *expr, ColumnScanCall *call)
@@ -173,8 +170,8 @@ match_constant(Expr *expr)
 }
 
 /*
- * Take the constants of a call of our aggregates, if it has all arguments that the aggregate
- * declares.
+ * Set the key type and the constants of a call of one of our aggregates; false: the scan does
+ * not know this form of call.
  */
 static bool
 match_aggregate(ColumnScanCall *call)
@@ -203,8 +200,8 @@ match_aggregate(ColumnScanCall *call)
 }
 
 /*
- * Take the arguments of a call of PostgreSQL's own aggregates.  count(1) counts all rows,
- * like count(*).
+ * Set the key of a call of one of PostgreSQL's own aggregates; false: the call is VARIADIC.
+ * count(1) counts all rows, like count(*).
  */
 static bool
 match_builtin(ColumnScanCall *call)
@@ -219,7 +216,10 @@ match_builtin(ColumnScanCall *call)
 	return true;
 }
 
-/* Take the key.  Of rows without a named type, only ROW() itself tells what columns it has. */
+/*
+ * Set the key; false: it is a row of unknown columns.  The columns of a row without a named
+ * type are known only if the key is written as ROW().
+ */
 static bool
 match_key(Expr *expr, ColumnScanCall *call)
 {
@@ -232,8 +232,8 @@ match_key(Expr *expr, ColumnScanCall *call)
 }
 
 /*
- * True if this call can be done, as far as the types of its arguments and its constants
- * tell.  "matches" has what its aggregate was recognized as.
+ * Describe a call; false: its constants, or the types of its arguments, rule out the scan.
+ * "matches": the recognized aggregates of the query.
  */
 bool
 ColumnScanMatch(const Aggref *aggref, List *matches, ColumnScanCall *call)
@@ -262,7 +262,7 @@ ColumnScanMatch(const Aggref *aggref, List *matches, ColumnScanCall *call)
 			   "as a subquery that runs once");
 }
 
-/* The calls of aggregates that can be done, in the order of the list. */
+/* The calls of these aggregates, in the order of the list.  The scan must know all of them. */
 List *
 ColumnScanCalls(List *aggregates, List *matches)
 {
@@ -280,7 +280,7 @@ ColumnScanCalls(List *aggregates, List *matches)
 	return calls;
 }
 
-/* True if keys of the call's type can be read from pages.  Some types have no hash. */
+/* True if keys of the call's type can be read from pages.  The type must have a hash function. */
 static bool
 takes_keys(const ColumnScanCall *call)
 {
@@ -294,7 +294,7 @@ takes_keys(const ColumnScanCall *call)
 						 format_type_be(call->key_type))));
 }
 
-/* True if the aggregate can be done, and it is certain that no key raises an error. */
+/* True if the scan can do the aggregate, and no key can raise an error. */
 static bool
 is_plain(const Aggref *aggref, List *matches, ColumnScanCall *call)
 {
@@ -316,11 +316,11 @@ typedef struct Collected
 {
 	List *matches;
 	List *groups;     /* the grouping expressions */
-	List *aggregates; /* the aggregates, each once */
+	List *aggregates; /* the aggregates, without duplicates */
 	bool ours;        /* at least one of the aggregates is ours */
 } Collected;
 
-/* Collect aggregates.  Returns true, which ends the walk, if something cannot be done. */
+/* Collect aggregates.  Returns true, which ends the walk, if the scan cannot do the expression. */
 static bool
 collect_aggregates(Node *node, void *context)
 {
@@ -343,8 +343,9 @@ collect_aggregates(Node *node, void *context)
 }
 
 /*
- * All aggregates of the expressions; NIL: one of them cannot be done, or all are PostgreSQL's
- * own.  Outside of aggregates the expressions may contain only the expressions of GROUP BY.
+ * All aggregates of the expressions; NIL: the scan cannot do one of them, or all are
+ * PostgreSQL's own.  Outside of aggregates the expressions may contain only the expressions of
+ * GROUP BY.
  */
 List *
 ColumnScanAggregates(List *expressions, List *groups, List *matches)
@@ -374,7 +375,7 @@ asks_for_more(Node *node, void *context)
 
 /*
  * True if the expression can be evaluated page by page, on tuples of this table alone.
- * "what" names it in the refusal.
+ * "what": name of the expression in the refusal.
  */
 bool
 ScanTakesExpression(PlannerInfo *root, RelOptInfo *rel, Node *expr, const char *what)
@@ -393,8 +394,8 @@ ScanTakesExpression(PlannerInfo *root, RelOptInfo *rel, Node *expr, const char *
 }
 
 /*
- * False if there are one-time conditions, with which the ordinary plan may not even open the
- * table.
+ * True if the scan can test the table's conditions.  One-time conditions are refused, because
+ * with them the ordinary plan may not even open the table.
  */
 static bool
 takes_conditions(PlannerInfo *root, RelOptInfo *rel)
@@ -413,7 +414,10 @@ takes_conditions(PlannerInfo *root, RelOptInfo *rel)
 	return true;
 }
 
-/* True if the arguments and FILTER of an aggregate are of this table alone. */
+/*
+ * True if the scan can evaluate the arguments and the FILTER of an aggregate on tuples of this
+ * table.
+ */
 static bool
 takes_call(PlannerInfo *root, RelOptInfo *rel, const Aggref *aggref)
 {
@@ -421,7 +425,10 @@ takes_call(PlannerInfo *root, RelOptInfo *rel, const Aggref *aggref)
 		   ScanTakesExpression(root, rel, (Node *) aggref->aggfilter, "a condition");
 }
 
-/* True if the path is another extension's, or is an Append of a table without children. */
+/*
+ * True if the path is another extension's: a CustomPath, or an Append of a table without
+ * children.
+ */
 static bool
 is_others(Path *path, bool children)
 {
@@ -436,10 +443,10 @@ is_others(Path *path, bool children)
 }
 
 /*
- * True if another extension plans how this table is read.  Then some rows may be elsewhere:
- * TimescaleDB keeps compressed rows in a second table.  Such an extension replaces the
- * planner's paths, or attaches private data to the table, as otherwise only foreign tables
- * have.
+ * True if another extension plans how this table is read.  Some rows may then be in another
+ * table: TimescaleDB stores compressed rows in a second table.  Such an extension replaces the
+ * planner's paths, or sets fdw_private of the table, which PostgreSQL sets only for foreign
+ * tables.
  */
 bool
 ScanIsOthers(RelOptInfo *rel, bool children)
@@ -491,8 +498,8 @@ reason_of_from(const RangeTblEntry *rte)
 }
 
 /*
- * True if this is a heap table whose conditions can be tested, and the aggregates are of its
- * columns.
+ * True if the table is a heap, and the scan can test its conditions and do the aggregates of
+ * its columns.
  */
 bool
 ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates)
@@ -532,7 +539,7 @@ collect_params(Node *node, void *params)
 	return node && expression_tree_walker(node, collect_params, params);
 }
 
-/* The parameters in what the scan computes. */
+/* The parameters in the expressions that the scan computes. */
 List *
 ScanParams(List *targets)
 {
@@ -606,7 +613,7 @@ check_permissions(const RecognizedAggregate *aggregate, Oid owner)
 		check_permission(aggregate->final, owner, OBJECT_FUNCTION);
 }
 
-/* Find out where the arguments lie that are read for each row. */
+/* Locate the key and the weight in tuples. */
 static void
 init_arguments(ScanAggregate *aggregate, const WantedRows *rows)
 {
@@ -620,13 +627,12 @@ init_arguments(ScanAggregate *aggregate, const WantedRows *rows)
 		(void) ExecInitExpr(call->weight, NULL); /* checks whether the user may call the cast */
 }
 
-/* Set up an aggregate. */
 static void
 init_aggregate(ScanAggregate *aggregate, ColumnScanCall *call, const WantedRows *rows,
 			   PlanState *node)
 {
 	Oid owner = FunctionOwner(call->aggref->aggfnoid);
-	Oid finish = InvalidOid; /* a partial state may have to be serialized */
+	Oid finish = InvalidOid; /* the function that may serialize a partial state */
 
 	check_permissions(&call->aggregate, owner);
 	aggregate->call = call;
@@ -647,8 +653,8 @@ init_aggregate(ScanAggregate *aggregate, ColumnScanCall *call, const WantedRows 
 }
 
 /*
- * Set up all aggregates of the scan, which come first in its target list.  Their FILTERs are
- * added to "rows".
+ * Set up all aggregates of the scan, which come first in its target list.  Adds their FILTERs
+ * to "rows".
  */
 ScanAggregate *
 ScanAggregatesInit(PlanState *node, WantedRows *rows, int *count)

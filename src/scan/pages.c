@@ -1,29 +1,30 @@
 /*
  * pages.c
- *		Which tuples of the next page are visible, and reading its block.
+ *		Reads the pages of a table, and finds the visible tuples of each page.
  *
  * The rules are those of a sequential scan (heapgetpage, from PostgreSQL 17 on
- * heap_prepare_pagescan).  The page is pruned if that pays.  Under the share lock the scan
- * fails if the snapshot is too old for the page.  Then the page's all-visible bit is trusted
- * (not on a standby), or each tuple is checked.  Serializable transactions check each tuple
- * for conflicts.  Synchronized scans, the ring of buffers for large tables, reading ahead and
- * the blocks of parallel workers are PostgreSQL's own code.  The lock is released before the
- * tuples are used, because a pinned page may get new tuples, but keeps the old ones where
- * they are.
+ * heap_prepare_pagescan).  The page is pruned if PostgreSQL expects a benefit.  Under the
+ * share lock the scan fails if the snapshot is too old for the page.  If the page's
+ * all-visible bit is set, all tuples are visible, except on a standby.  Otherwise each tuple
+ * is checked.  Serializable transactions check each tuple for conflicts.  PostgreSQL's own
+ * code does synchronized scans, the ring of buffers for large tables, read-ahead, and the
+ * distribution of blocks to parallel workers.  The lock is released before the tuples are
+ * used: a pinned page may receive new tuples, but its old tuples do not move.
  *
- * A page is a few kilobytes that are in no cache yet.  So the next page is prefetched
- * into the second-level cache while the tuples of this page are processed, a stride at
- * each tuple.  Prefetching all of it at once would stall the processor.  The tuples of
- * this page are prefetched into the first-level cache while the line pointers are read.
+ * The next page is in no processor cache yet.  So it is prefetched into the second-level cache
+ * while the tuples of this page are processed, one stride with each tuple.  Prefetching the
+ * whole page in one step would stall the processor.  The tuples of this page are prefetched
+ * into the first-level cache while the line pointers are read.
  *
- * The blocks of a table that was loaded at once are in consecutive buffers.  So the buffer of
- * a block can be guessed from the last block and its buffer.  Trying the guess is faster than
- * looking the block up in the table of all buffers, which is in no cache.  A scan's blocks
- * come from a read stream from PostgreSQL 17 on, so only the check of cached columns guesses
- * buffers there.  From 19 on nothing does, since the state of buffers has changed.
+ * The blocks of a table that was loaded in one step are in consecutive buffers.  So the buffer
+ * of a block can be guessed from the last block and its buffer.  Trying the guess is faster
+ * than a lookup in the table of all buffers, which is in no processor cache.  From PostgreSQL
+ * 17 on a read stream reads a scan's blocks, so only the check of cached columns guesses
+ * buffers.  From PostgreSQL 19 on no buffer is guessed, because the state of buffers has
+ * changed.
  *
- * Pages whose keys come from cached columns are left out.  A process of a parallel scan skips
- * these pages among the blocks that PostgreSQL gives it.
+ * Pages whose keys come from cached columns are not read.  In a parallel scan each process
+ * skips these pages among the blocks that PostgreSQL assigns to it.
  *
  * src/scan/pages.c
  */
@@ -64,8 +65,8 @@ BlockReaderInit(BlockReader *reader, Relation relation, BufferAccessStrategy rin
 #if PG_VERSION_NUM < 190000
 
 /*
- * True if a pin would not raise the usage count of a shared buffer.  ReadRecentBuffer() never
- * raises the count, but a table that is read again and again should stay in memory.
+ * True if a usual pin would not raise the usage count of a shared buffer.  ReadRecentBuffer()
+ * never raises the count, and a low count lets PostgreSQL evict the buffer soon.
  */
 static bool
 is_in_full_use(Buffer buffer, BufferAccessStrategy ring)
@@ -75,7 +76,7 @@ is_in_full_use(Buffer buffer, BufferAccessStrategy ring)
 	return BUF_STATE_GET_USAGECOUNT(state) >= (ring ? 1 : BM_MAX_USAGE_COUNT);
 }
 
-/* Pin the guessed buffer, if it is shared, has this block, and needs no higher usage count. */
+/* Pin the guessed buffer; false: it has another block, or its usage count should be raised. */
 static bool
 pin_guess(const BlockReader *reader, BlockNumber block, Buffer guess)
 {
@@ -85,7 +86,8 @@ pin_guess(const BlockReader *reader, BlockNumber block, Buffer guess)
 	if (!is_in_full_use(guess, reader->ring) ||
 		!ReadRecentBuffer(RELATION_LOCATOR(relation), MAIN_FORKNUM, block, guess))
 		return false;
-	pgBufferUsage = usage; /* undo the count of hits, in which versions differ */
+	pgBufferUsage =
+		usage; /* undo ReadRecentBuffer()'s count of hits, which depends on the version */
 	pgBufferUsage.shared_blks_hit++;
 	pgstat_count_buffer_read(relation);
 	pgstat_count_buffer_hit(relation);
@@ -123,8 +125,8 @@ BlockRead(BlockReader *reader, BlockNumber block)
 }
 
 /*
- * Prefetch page headers.  The processor translates several addresses at a time.  It could not
- * do that if buffers were locked between two prefetches.
+ * Prefetch page headers.  The processor translates the addresses of several prefetches at the
+ * same time.  Locking buffers between the prefetches would prevent this.
  */
 void
 BlockPrefetchHeaders(const BlockReader *reader, int count)
@@ -151,9 +153,9 @@ BlockPrefetchHeaders(const BlockReader *reader, int count)
 #endif
 
 /*
- * Begin a scan of all pages.  In a parallel plan "shared" is the state that its processes
- * share.  From PostgreSQL 19 on the scan may mark pages all-visible if the statement does not
- * change the table.
+ * Begin a scan of all pages.  "shared": the shared state in a parallel plan, else NULL.  From
+ * PostgreSQL 19 on the scan may mark pages all-visible if the statement does not change the
+ * table.
  */
 TableScanDesc
 BeginTableScan(ScanState *state, ParallelTableScanDesc shared)
@@ -173,8 +175,8 @@ BeginTableScan(ScanState *state, ParallelTableScanDesc shared)
 }
 
 /*
- * Begin a scan of all pages outside of a plan.  The statement may change the table, so
- * PostgreSQL 19 is not told that the table is only read.
+ * Begin a scan of all pages outside of a plan.  The statement may change the table, so the
+ * flags for PostgreSQL 19 do not say that the table is only read.
  */
 TableScanDesc
 BeginRelationScan(Relation relation, Snapshot snapshot)
@@ -200,7 +202,7 @@ advance(PageReader *reader, BlockNumber blocks)
 }
 
 /*
- * Go to the next block that is to be read.  Most of a table may be left out, so consecutive
+ * Advance to the next block to read.  Most blocks of a table may be left out, so consecutive
  * blocks of a chunk that are left out are skipped in one step.
  */
 static void
@@ -240,7 +242,7 @@ next_serial(PageReader *reader)
 	return block;
 }
 
-/* The next block that only this process of a parallel scan reads. */
+/* The next block of left_out.uncounted, which only this process of a parallel scan reads. */
 static BlockNumber
 next_uncounted(PageReader *reader)
 {
@@ -254,7 +256,7 @@ next_uncounted(PageReader *reader)
 	return InvalidBlockNumber;
 }
 
-/* The next block that PostgreSQL gives this process of a parallel scan. */
+/* The next block that PostgreSQL assigns to this process of a parallel scan. */
 static BlockNumber
 next_given(PageReader *reader)
 {
@@ -307,7 +309,7 @@ next_of_stream(ReadStream *stream, void *reader, void *data)
 
 /*
  * The next buffer from the scan's stream, which orders the blocks and distributes them among
- * processes.  A scan that leaves pages out has a stream of its own.
+ * processes.  A scan that leaves pages out uses reader->stream instead.
  */
 static Buffer
 next_buffer(PageReader *reader)
@@ -359,8 +361,8 @@ end_stream(PageReader *reader)
 #endif
 
 /*
- * Begin to read the pages of a scan from BeginTableScan().  "copied" is added to the count of
- * pages that are left out.  The current memory context must last until PageReaderEnd().
+ * Begin to read the pages of a scan from BeginTableScan().  "copied": the number of pages that
+ * are left out.  The current memory context must last until PageReaderEnd().
  */
 void
 PageReaderBegin(PageReader *reader, TableScanDesc scan, LeftOut left_out, uint64 copied)
@@ -386,7 +388,7 @@ release(Buffer *buffer)
 	*buffer = InvalidBuffer;
 }
 
-/* Prefetch all tuples of the page. */
+/* Collect and prefetch all tuples of the page. */
 void
 PageCollectAll(Page page, PageTuples *tuples)
 {
@@ -439,7 +441,7 @@ keep_visible(PageReader *reader, Page page, bool all_visible, PageTuples *tuples
 	tuples->count = count;
 }
 
-/* Prune a page that is pinned but not locked, if that pays. */
+/* Prune a page that is pinned but not locked, if PostgreSQL expects a benefit. */
 static void
 prune(HeapScanDesc scan, Buffer buffer)
 {
@@ -473,7 +475,7 @@ collect(PageReader *reader, PageTuples *tuples)
 
 	reader->pages++;
 	reader->pages_visible += all_visible;
-	/* counts tuples read; the function also takes a table */
+	/* counts the tuples read; the function accepts a table, too */
 	pgstat_count_index_tuples(relation, tuples->count);
 }
 
@@ -485,9 +487,9 @@ pin_ahead(PageReader *reader)
 }
 
 /*
- * Divide the next page among the tuples of this one, for prefetching.  One access to each
- * half of the page is made now, since translating its address takes longest.  The buffers of
- * a table that grew along with other tables are scattered over shared memory.
+ * Divide the prefetching of the next page among the tuples of this page.  One cache line in
+ * each half of the next page is prefetched first, because translating its address takes
+ * longest.
  */
 void
 PageTuplesSpreadPrefetch(PageTuples *tuples, Buffer next)
@@ -501,7 +503,7 @@ PageTuplesSpreadPrefetch(PageTuples *tuples, Buffer next)
 	tuples->stride = TYPEALIGN(QB_CACHE_LINE, (BLCKSZ + tuples->count - 1) / tuples->count);
 }
 
-/* Read the next page and its visible tuples, perhaps none; false at the end. */
+/* Read the next page and find its visible tuples, perhaps none; false: no page is left. */
 bool
 PageReaderNext(PageReader *reader, PageTuples *tuples)
 {
@@ -518,7 +520,7 @@ PageReaderNext(PageReader *reader, PageTuples *tuples)
 	return true;
 }
 
-/* Release the pages.  Ending the scan is its owner's task. */
+/* Release the pages.  The caller ends the scan. */
 void
 PageReaderEnd(PageReader *reader)
 {

@@ -16,8 +16,8 @@
 #include "nodes/execnodes.h"
 
 /*
- * Visible tuples of one page, valid until the next page is read.  Has the next page, too,
- * which is in no cache yet, so handling a tuple prefetches a stride of it.
+ * The visible tuples of one page, until the next page is read.  The loops over the tuples also
+ * prefetch the next page, which is in no processor cache yet: one stride with each tuple.
  */
 typedef struct PageTuples
 {
@@ -71,16 +71,17 @@ PageSetRun(const PageSet *set, BlockNumber block)
 	return chunk < set->chunks ? GpuPagesRun(&set->chunk[chunk], block % GPU_CHUNK_PAGES) : 0;
 }
 
-/* The pages that a process does not read, since their keys come from cached columns. */
+/* The pages that a process does not read, because their keys come from cached columns. */
 typedef struct LeftOut
 {
 	PageSet pages;
-	const PageSet *uncounted; /* pages of "pages" that it reads all the same, first; NULL: none */
+	const PageSet
+		*uncounted; /* the part of "pages" that this process reads first all the same; or NULL */
 } LeftOut;
 
 /*
- * Reads blocks of a table one by one.  The last block and its buffer help to guess the next
- * buffer.
+ * Reads blocks of a table one by one.  The last block and its buffer help to guess the buffer
+ * of the next block.
  */
 typedef struct BlockReader
 {
@@ -88,7 +89,7 @@ typedef struct BlockReader
 	BufferAccessStrategy ring; /* the strategy of the scan, or NULL */
 	Buffer last;               /* the buffer of the last block */
 	BlockNumber last_block;    /* the last block */
-	bool consecutive;          /* its buffer had been guessed correctly */
+	bool consecutive;          /* the guess of "last" was right */
 } BlockReader;
 
 extern void BlockReaderInit(BlockReader *reader, Relation relation, BufferAccessStrategy ring);
@@ -109,15 +110,15 @@ typedef struct PageReader
 	struct ReadStream *stream; /* stream of a scan that leaves pages out */
 #endif
 	bool started;
-	BlockNumber next;     /* serial: next block; parallel: next one to find in "uncounted" */
-	BlockNumber left;     /* serial scan: pages still to come */
+	BlockNumber next;     /* serial: next block; parallel: next block to look up in "uncounted" */
+	BlockNumber left;     /* serial scan: number of blocks not yet passed */
 	Buffer buffer;        /* pinned: the page of the current tuples */
 	Buffer ahead;         /* pinned: the next page */
 	bool ahead_is_set;    /* "ahead" was read; it may be invalid at the end of the table */
-	bool serializable;    /* conflicts are checked tuple by tuple */
+	bool serializable;    /* serializable transaction: each tuple is checked for conflicts */
 	uint64 pages;         /* pages read so far */
 	uint64 pages_visible; /* pages read that were all-visible */
-	uint64 pages_copied;  /* pages left out, because a GPU has their keys */
+	uint64 pages_copied;  /* pages not read, because their keys come from cached columns */
 } PageReader;
 
 extern TableScanDesc BeginTableScan(ScanState *state, ParallelTableScanDesc shared);

@@ -1,25 +1,24 @@
 /*
  * plan.c
- *		Offering QSketchScan to the planner.
+ *		Offers QSketchScan to the planner.
  *
- * QSketchScan is offered where it can do everything that the query asks of the table:
- * only aggregates that match.c knows, conditions that conditions.c tests, the GROUP BY
- * that costs.c knows, and no TABLESAMPLE.  Otherwise the ordinary plan
- * is used.  It is also used where QSketchScan is not cheaper: an index may find the few
- * rows that a condition keeps.
+ * QSketchScan is offered if it can do all that the query requests of the table: only
+ * aggregates that match.c knows, conditions that conditions.c tests, a GROUP BY that costs.c
+ * knows, and no TABLESAMPLE.  In all other cases the ordinary plan is used.  The ordinary plan
+ * is also used if it is cheaper: an index may find the few rows that a condition keeps.
  *
- * A path belongs to the table that it scans, although it returns aggregates of the
- * rows.  So the planner passes the table's conditions to plan_path(), with those of row
- * security, in the order of security level and cost that every scan must keep.  It also
- * prunes partitions of Append at execution.
+ * The parent of a path is the table that it scans, although the path returns aggregates.  So
+ * the planner passes the table's conditions to plan_path(), including those of row security.
+ * They are in the order of security level and cost that every scan must keep.  For the same
+ * reason Append can prune partitions at execution.
  *
  * In the plan the conditions are the node's qual, so EXPLAIN, parameters, permissions and
- * dependencies work as usual.  If a node has a custom_scan_tlist, PostgreSQL's setrefs.c
- * makes its qual refer to that list.  So the list has the aggregates, then what the scan
- * groups by, then each column that conditions need.  match.c turns these references back into
- * columns of the table.  FILTERs stay in their aggregates.  HAVING is in the node's
- * custom_exprs.  The parameters that the scan's expressions need are there, too, so that the
- * planner knows that the node depends on them.
+ * dependencies work as usual.  If a node has a custom_scan_tlist, PostgreSQL's setrefs.c makes
+ * its qual refer to that list.  So the list has the aggregates, then the grouping expressions,
+ * then each column that conditions need.  match.c turns the references back into columns of
+ * the table.  FILTERs stay in their aggregates.  custom_exprs has HAVING, and the parameters
+ * of the scan's expressions.  The planner reads from custom_exprs on which parameters the node
+ * depends.
  *
  *	one table, serial		QSketchScan
  *	one table, parallel		Finalize Aggregate, Gather, QSketchScan
@@ -30,8 +29,8 @@
  *
  * With GROUP BY Finalize Aggregate is a hash aggregate.
  *
- * Under Finalize Aggregate QSketchScan stands where Partial Aggregate over Seq Scan would.
- * If one of the children cannot be scanned by QSketchScan, none is.
+ * Under Finalize Aggregate QSketchScan replaces Partial Aggregate over Seq Scan.  Several
+ * tables are scanned by QSketchScan only if it can scan all of them.
  *
  * src/scan/plan.c
  */
@@ -54,18 +53,18 @@
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 
-/* The query's grouping step, with what all paths need. */
+/* The query's grouping step, with the data that all paths need. */
 typedef struct PlanStep
 {
 	PlannerInfo *root;
 	RelOptInfo *output;
 	RelOptInfo *partial; /* the same step, with partial aggregates */
 	PathTarget *target;  /* target of "partial" */
-	List *matches;       /* what the query's aggregates were recognized as */
+	List *matches;       /* the recognized aggregates of the query */
 	List *having;        /* HAVING, as an AND of conditions */
 	List *by;            /* the grouping expressions; NIL: no GROUP BY */
-	bool alone;          /* nothing but the scan stands below a Gather */
-	double pages;        /* pages that serial scans read: all that are not in cached columns */
+	bool alone;          /* the scan is the only node below a Gather */
+	double pages;        /* pages that serial scans read, which are those outside cached columns */
 } PlanStep;
 
 /* A scan of a table. */
@@ -73,20 +72,19 @@ typedef struct ScanPath
 {
 	CustomPath custom;
 	List *targets;    /* aggregates, then grouping expressions */
-	List *matches;    /* what the aggregates were recognized as */
+	List *matches;    /* the recognized aggregates of the query */
 	List *having;     /* HAVING, as a list of conditions */
-	bool alone;       /* nothing else stands below its Gather */
+	bool alone;       /* the scan is the only node below its Gather */
 	int accumulator;  /* the parameter of an accumulator, or -1 */
 	int group_fields; /* number of grouping expressions; 0: no GROUP BY */
 	StateWork work;   /* expected work for each group */
-	Cost apart;       /* part of the cost: merging results and writing groups */
+	Cost apart;       /* part of the path's cost: merging results and writing groups */
 } ScanPath;
 
 bool columnscan_enabled = true;
 
 static create_upper_paths_hook_type previous_hook;
 
-/* Make the plan node of a path. */
 static Plan *
 plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List *clauses,
 		  List *custom_plans)
@@ -140,9 +138,9 @@ add_cost(Path *path, Cost cost)
 }
 
 /*
- * Make a scan of a table that returns "target", with the aggregates in "aggregates", as one
- * row or grouped by "exprs"; NULL: the scan cannot do it.  With workers, cached columns are
- * not used for groups.
+ * Make a scan of a table that returns "target" as one row, or grouped by "exprs"; NULL: the
+ * scan cannot group by them.  "aggregates": the aggregates of "target".  A parallel scan with
+ * GROUP BY does not use cached columns.
  */
 static Path *
 make_table_path(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List *aggregates,
@@ -205,7 +203,10 @@ make_target(const PlanStep *grouping, List *aggregates, bool partial)
 	return set_pathtarget_cost_width(grouping->root, target);
 }
 
-/* Offer Finalize Aggregate over a path of partial aggregates.  "groups": groups in the end. */
+/*
+ * Offer Finalize Aggregate over a path of partial aggregates.  "groups": the number of final
+ * groups.
+ */
 static void
 add_finalize(PlanStep *grouping, Path *path, double groups)
 {
@@ -233,7 +234,7 @@ add_gather(PlanStep *grouping, Path *path, double groups)
 				 groups);
 }
 
-/* True if the step can be parallel, and there is memory for all of its groups at a time. */
+/* True if the step can be parallel, and there is memory for all of its groups at the same time. */
 static bool
 can_be_parallel(const PlanStep *grouping, const RelOptInfo *input, List *aggregates)
 {
@@ -251,9 +252,9 @@ can_be_parallel(const PlanStep *grouping, const RelOptInfo *input, List *aggrega
 }
 
 /*
- * The planner's partial path of the input with the most workers; NULL: there can be no
- * parallel plan, or the serial scans, whose paths were made before, read no page.  The path
- * for the most pages is the model, because our scan reads all pages.
+ * PostgreSQL's partial path of the input with the most workers.  Our scan uses the same number
+ * of workers, because it reads all pages, too.  NULL: no parallel plan is possible, or the
+ * serial scans read no page.  The caller makes the serial paths first.
  */
 static Path *
 parallel_model(PlanStep *grouping, RelOptInfo *input, List *aggregates)
@@ -269,10 +270,7 @@ parallel_model(PlanStep *grouping, RelOptInfo *input, List *aggregates)
 	return model;
 }
 
-/*
- * Adjust a path that returns the final result: add the cost of HAVING, and reduce the rows by
- * it.
- */
+/* Add the cost of HAVING to a path that returns the final result, and reduce its rows. */
 static void
 add_having_cost(const PlanStep *grouping, Path *path)
 {
@@ -288,7 +286,7 @@ add_having_cost(const PlanStep *grouping, Path *path)
 		groups * clauselist_selectivity(grouping->root, grouping->having, 0, JOIN_INNER, NULL));
 }
 
-/* A scan that returns the final result, with HAVING. */
+/* Add HAVING to a scan that returns the final result. */
 static Path *
 with_having(const PlanStep *grouping, Path *path)
 {
@@ -329,9 +327,10 @@ reads_all_pages(const Path *path)
 }
 
 /*
- * Offer a parallel scan of all rows.  Without GROUP BY it takes the place of PostgreSQL's own parallel
- * aggregation of all pages, which merges as many states, later and in one process.  PostgreSQL
- * counts nothing for that, so their costs cannot be compared.
+ * Offer a parallel scan of all rows.  Without GROUP BY remove PostgreSQL's own parallel
+ * aggregation of all pages, which merges the same number of states in one process.
+ * PostgreSQL's cost of that path does not include this merging, so the two costs cannot be
+ * compared.
  */
 static void
 add_parallel(PlanStep *grouping, Path *path, double groups)
@@ -371,7 +370,7 @@ add_table_paths(PlanStep *grouping, RelOptInfo *table, List *aggregates)
 
 /* ---- partitions, and other child tables ---- */
 
-/* Append over complete paths ("workers" is 0), or over partial paths. */
+/* Make an Append over complete paths ("workers" is 0), or over partial paths. */
 static Path *
 append_of(PlannerInfo *root, RelOptInfo *parent, List *paths, List *partial, int workers,
 		  bool parallel_aware)
@@ -386,7 +385,7 @@ append_of(PlannerInfo *root, RelOptInfo *parent, List *paths, List *partial, int
 #endif
 }
 
-/* A scan of a child that returns "target": the grouping expressions, then aggregates. */
+/* Make a scan of a child that returns "target": the grouping expressions, then aggregates. */
 static Path *
 child_path(PlanStep *grouping, RelOptInfo *child, PathTarget *target, int workers)
 {
@@ -400,8 +399,8 @@ child_path(PlanStep *grouping, RelOptInfo *child, PathTarget *target, int worker
 }
 
 /*
- * Append scans of all leaves below "parent" to the paths; false: QSketchScan cannot scan one
- * of the leaves.  Pruned children are missing or are dummies.
+ * Append the paths of all leaves below "parent" to *paths; false: QSketchScan cannot scan one
+ * of the leaves.  Pruned children, which are missing or dummies, are skipped.
  */
 static bool
 child_paths(PlanStep *grouping, Index parent, PathTarget *target, int workers, List **paths)
@@ -452,9 +451,9 @@ spill_together(PlanStep *grouping, RelOptInfo *parent, PathTarget *target, doubl
 }
 
 /*
- * Make several serial scans fill the same sketches, or "groups".  Their keys have the same
- * type, since columns of partitions and other child tables have the parent's types.  A last
- * path returns the rows, with the columns of the target.
+ * Make several serial scans fill the same sketches or groups, and append a path that returns
+ * the rows of "target".  The keys of all scans have the same type, because child tables have
+ * the column types of the parent.  "groups": the expected number of groups.
  */
 static List *
 accumulate(PlanStep *grouping, RelOptInfo *parent, PathTarget *target, List *paths, double groups)
@@ -485,7 +484,10 @@ accumulate(PlanStep *grouping, RelOptInfo *parent, PathTarget *target, List *pat
 	return lappend(paths, collect);
 }
 
-/* Append over a scan of each child, or NULL.  "model" is the planner's partial path, or NULL. */
+/*
+ * Make an Append over a scan of each child; NULL: a child cannot be scanned.  "model":
+ * PostgreSQL's partial path; NULL: the plan is serial.
+ */
 static Path *
 make_append_path(PlanStep *grouping, RelOptInfo *parent, Path *model)
 {
@@ -574,8 +576,8 @@ is_whole(PlanStep *grouping, RelOptInfo *input)
 }
 
 /*
- * True if the states can be combined, or need not be.  Groups that are written are merged,
- * and so are partitions.  A state that cannot be combined must get all rows.
+ * True if all states can be combined, or the plan combines none.  With GROUP BY the states of
+ * written groups are combined.  With several tables the states of the tables are combined.
  */
 static bool
 can_combine(const PlanStep *grouping, const RelOptInfo *input, List *aggregates)
@@ -623,7 +625,7 @@ offer_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output, List *matc
 		add_table_paths(&grouping, input, aggregates);
 }
 
-/* The first QSketchScan in the path, which may stand below an aggregate; NULL: there is none. */
+/* The first QSketchScan in the path, perhaps below an aggregate; NULL: there is none. */
 static const ScanPath *
 scan_in(const Path *path)
 {
@@ -663,10 +665,10 @@ report_reasons(PlannerInfo *root, const RelOptInfo *input, const RelOptInfo *out
 }
 
 /*
- * The hook.  Under partitionwise aggregation the planner calls it for each partition before
- * it calls it for the whole table.  Only the whole table is handled.  A function that is
- * called during planning may plan another query, whose refusal is in memory that is freed
- * with that query.
+ * The hook.  Under partitionwise aggregation the planner calls it for each partition before it
+ * calls it for the whole table.  Only the whole table is handled.  A function that is called
+ * during planning may plan another query, whose refusal is in memory that is freed with that
+ * query.  So the refusal of the outer query is restored at the end.
  */
 static void
 add_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output,

@@ -1,14 +1,15 @@
 /*
  * scan.h
- *		The direct column scan: sketches of columns straight off heap pages.
+ *		The direct column scan: aggregates column values that it reads from heap pages.
  *
- * Aggregating a column through the executor costs some 30 ns a row before the sketch
- * sees a key.  QSketchScan replaces Aggregate over Seq Scan for SELECT
- * qsketch_agg(key [, weight] [, template]) [FILTER (WHERE ...)], ... FROM table
- * [WHERE ...] [GROUP BY ...].  It also does the aggregates of the other families, and
- * PostgreSQL's own beside them.  It reads page after page, decides visibility as a
- * sequential scan does, keeps the tuples that meet the conditions, and reads their columns
- * into batches of keys.
+ * The executor takes about 30 ns for each row before the sketch receives a key.  QSketchScan
+ * replaces Aggregate over Seq Scan for
+ *	SELECT qsketch_agg(key [, weight] [, template]) [FILTER (WHERE ...)], ...
+ *	FROM table [WHERE ...] [GROUP BY ...]
+ * The query may also have aggregates of the other families, and PostgreSQL's own aggregates.
+ * QSketchScan reads the table page by page, and decides visibility as a sequential scan does.
+ * It selects the tuples that meet the conditions, and reads their columns into batches of
+ * keys.
  *
  * Planning, in the order of the calls:
  *
@@ -17,21 +18,21 @@
  *	conditions.c	recognizes the conditions that are tested on pages
  *	costs.c			what the node costs, and which GROUP BY it can do
  *
- * Executing; up to keys.c in the order of the calls:
+ * Executing, up to keys.c in the order of the calls:
  *
- *	exec.c			the executor node, and which of its results it returns
- *	pages.c			reads pages, and chooses the visible tuples of each
- *	select.c		keeps the tuples for which WHERE and FILTER are true
+ *	exec.c			the executor node
+ *	pages.c			reads pages, and finds their visible tuples
+ *	select.c		selects the tuples for which WHERE and FILTER are true
  *	columns.c		reads values of columns and of expressions
- *	keys.c			adds the keys of the tuples that are kept to the states
- *	families.c		what differs between families; states and results of an aggregate
- *	builtin.c		PostgreSQL's own aggregates beside ours
+ *	keys.c			adds the keys of the selected tuples to the states
+ *	families.c		the families' differences; an aggregate's states and results
+ *	builtin.c		PostgreSQL's own aggregates
  *	share.c			merges the states of the processes of a parallel plan
  *	collect.c		lets serial scans of partitions fill the same states
  *	explain.c		progress, EXPLAIN, and why the node was not used
  *	worker_partial.c	partial states for Citus, from the same plans
  *
- * Rooms:
+ * Folders:
  *
  *	groups/		GROUP BY
  *	cached/		columns whose keys are cached on a GPU
@@ -79,7 +80,7 @@ extern bool ScanReturnsOneRow(const CustomScan *scan);
 
 typedef struct ColumnFamily ColumnFamily;
 
-/* families.c: the reason why the last query that was examined cannot be scanned; NULL: it can. */
+/* families.c: why QSketchScan cannot do the query that was examined last; NULL: it can. */
 extern const char *scan_refusal;
 extern bool ScanRefuse(const char *reason);
 
@@ -91,20 +92,20 @@ extern void
 ScanReportReasons(PlannerInfo *root, List *matches, const Path *taken, const StateWork *work);
 extern void ScanReasonsInit(void);
 
-/* match.c: the arguments of a call, of one of our aggregates or of another one. */
+/* match.c: a call of an aggregate, and its arguments. */
 typedef struct ColumnScanCall
 {
 	const Aggref *aggref;
 	const ColumnFamily *family;
 	RecognizedAggregate aggregate;
-	Expr *key;     /* NULL: count(*), or one of PostgreSQL's own */
+	Expr *key;     /* NULL: count of all rows, or FAMILY_BUILTIN */
 	RowExpr *row;  /* the key if it is a row of several columns, else NULL */
 	Expr *weight;  /* an integer: the weight, or the id of a set; NULL: none */
-	Expr *integer; /* "weight" without a cast from a shorter integer */
+	Expr *integer; /* "weight" without its cast from a shorter integer type */
 	KeyKind weight_kind;
 	Const *template;  /* NULL: the default parameters, or those of "parameter" */
-	Param *parameter; /* the parameter that gives the template in a run; NULL: none */
-	Const *limit;     /* how many keys are of interest; NULL: the family has no such argument */
+	Param *parameter; /* the parameter whose value in a run is the template; NULL: none */
+	Const *limit;     /* number of keys to list; NULL: the family has no such argument */
 	Oid key_type;     /* the key's type in the transition function */
 } ColumnScanCall;
 
@@ -136,7 +137,7 @@ typedef struct BuiltinState
 {
 	Datum value;
 	bool null;
-	bool none; /* NULL because no value has come yet */
+	bool none; /* the state is NULL because no value was added yet */
 } BuiltinState;
 
 extern BuiltinAggregate *BuiltinCreate(const Aggref *aggref, const WantedRows *rows, Oid *finish);
@@ -157,21 +158,21 @@ typedef struct GivenTemplate
 	Const *value; /* its value in this run; NULL: not read yet */
 } GivenTemplate;
 
-/* One aggregate of the query: of one of our families, count, or another one of PostgreSQL's. */
+/* One aggregate of the query: of our families, count, or another PostgreSQL aggregate. */
 typedef struct ScanAggregate
 {
 	ColumnScanCall *call;
-	ColumnLocation location;   /* the key; attribute 0: there is none, rows are counted */
+	ColumnLocation location;   /* the key; attribute 0: no key is read */
 	ColumnLocation weight;     /* the weight or set id; attribute 0: none */
 	RowKey *row;               /* a key of several columns; NULL: the key is one column */
-	GroupExpression *number;   /* a key that is an expression with a cache; else NULL */
-	KeyType *keys;             /* how keys are read; NULL: not one of our aggregates */
+	GroupExpression *number;   /* the key if it is an expression with a cache; else NULL */
+	KeyType *keys;             /* type of the keys; NULL: not one of our aggregates */
 	GivenTemplate *given;      /* a template that is given as a parameter; else NULL */
-	bool in_transfer;          /* only our combine function gets its partial state */
+	bool in_transfer;          /* its partial state goes only to our combine function */
 	int filter_number;         /* number of its FILTER; 0: none */
-	StateWork work;            /* expected work, for each group */
+	StateWork work;            /* expected work on the state of each group */
 	bool cached;               /* keys may come from cached columns */
-	BuiltinAggregate *builtin; /* another aggregate of PostgreSQL's; NULL: ours, or count */
+	BuiltinAggregate *builtin; /* PostgreSQL's own aggregate; NULL: ours, or count */
 
 	KeyedState *state;     /* state in this run; NULL: not one of our aggregates */
 	int64 rows;            /* the result of count */
@@ -183,28 +184,27 @@ typedef struct ScanAggregate
 extern List *ScanParams(List *targets);
 
 /*
- * families.c: what the scan must know of a family.  For count and PostgreSQL's own aggregates
- * all is NULL.
+ * families.c: the properties of a family.  All members are zero for count and PostgreSQL's own
+ * aggregates.
  */
 struct ColumnFamily
 {
 	const AggregateFunctions *functions;
 	bool weights; /* the aggregate has a weight or set-id argument */
 	bool (*takes_keys)(const ColumnScanCall *call); /* false after ScanRefuse() */
-	/* Raises the error of a template with which no key can be counted.  NULL: no templates. */
+	/* Raises the error of an unusable template.  NULL: the family has no templates. */
 	void (*check_template)(Datum template, bool null);
 	/*
-	 * Estimates the bytes that merging handles, for states of "rows" rows in each of "others"
-	 * other processes.  "together": these processes have no other scan to do.
+	 * Estimates the bytes to merge if "others" other processes have a state of "rows" rows
+	 * each.  "together": none of these processes has another scan to do.
 	 */
 	double (*table_bytes)(const Const *template, double rows, double others, bool together);
-	/* Start a state. */
 	KeyedState *(*start)(const ScanAggregate *column, MemoryContext context, bool partial);
-	/* Returns why keys will not be counted on a GPU; NULL: they may be, or that is not known. */
+	/* Returns why no GPU will count the keys; NULL: a GPU may count them. */
 	const char *(*gpu_reason)(const Const *template, const StateWork *work);
 	/*
-	 * True if the processes make one value together and wait for one another.  Then the
-	 * number of processes that run at the same time matters.
+	 * True if the processes build one value jointly and wait for one another.  The cost then
+	 * depends on the number of processes that run at the same time.
 	 */
 	bool builds_jointly;
 };
@@ -215,9 +215,9 @@ enum
 	FAMILY_FILTER,
 	FAMILY_SETS,
 	FAMILY_TOP,
-	COLUMN_FAMILIES, /* our families, */
-	FAMILY_COUNT,    /* count(*) and count(column), */
-	FAMILY_BUILTIN   /* and PostgreSQL's other aggregates */
+	COLUMN_FAMILIES, /* number of our families */
+	FAMILY_COUNT,    /* count(*) and count(column) */
+	FAMILY_BUILTIN   /* PostgreSQL's other aggregates */
 };
 
 extern const ColumnFamily column_families[FAMILY_BUILTIN + 1];
@@ -226,14 +226,14 @@ extern void GivenTemplatesRead(ScanAggregate *aggregate, int count, ExprContext 
 extern void ScanAggregateStart(ScanAggregate *aggregate, MemoryContext context, bool partial);
 extern Datum ScanAggregateResult(const ScanAggregate *aggregate, bool *null);
 
-/* The counter of an aggregate: keys of a state, or rows of count. */
+/* The aggregate's counter: of the keys in its state, or of the rows of count. */
 static inline int64 *
 ScanAggregateCount(ScanAggregate *aggregate)
 {
 	return aggregate->state ? &aggregate->state->count : &aggregate->rows;
 }
 
-/* Take over what another scan has counted so far. */
+/* Take over the state and the counts of another scan's aggregate. */
 static inline void
 ScanAggregateTake(ScanAggregate *aggregate, const ScanAggregate *before)
 {
@@ -242,7 +242,7 @@ ScanAggregateTake(ScanAggregate *aggregate, const ScanAggregate *before)
 	aggregate->computed = before->computed;
 }
 
-/* Count the keys that wait in the buffer. */
+/* Add the keys in the buffer to the state. */
 static inline void
 ScanAggregateFlush(ScanAggregate *aggregate)
 {
@@ -257,7 +257,7 @@ ScanAggregateState(const ScanAggregate *aggregate, const KeyedStateType *type)
 	return aggregate->state && StateTypeOf(aggregate->state) == type ? aggregate->state : NULL;
 }
 
-/* Let keys of the new state wait until the state is read, if it can do so. */
+/* Defer counting the keys of the new state until the state is read, if the state allows it. */
 extern void ScanAggregateWait(ScanAggregate *aggregate, KeptTable *kept);
 
 static inline bool
@@ -266,37 +266,36 @@ ScanAggregateWaits(const ScanAggregate *aggregate)
 	return aggregate->state && aggregate->state->deferred;
 }
 
-/* The most candidates that the list of a call has. */
+/* The most candidates of the list of top keys that a call makes. */
 extern double ScanCandidates(const ColumnScanCall *call);
 
 /* True if the sketch of a call is made on the CPU even if a GPU is used. */
 extern bool ColumnStaysOnCpu(const ColumnScanCall *call);
 
-/* True if a row of a filter with this template draws the bits that it sets. */
+/* True if each row of a filter with this template sets random bits. */
 extern bool ColumnFilterDraws(const Const *template);
 
-/* True if it is a sketch whose counters are on a device. */
+/* True if the aggregate is a sketch whose counters are on a device. */
 extern bool ScanAggregateIsRemote(const ScanAggregate *aggregate);
 
-/* True if its value is on a device: counters, bits or sets. */
+/* True if the aggregate's value is on a device: counters, bits or sets. */
 extern bool ScanAggregateIsOnGpu(const ScanAggregate *aggregate);
 
 /*
- * Conditions on rows, page by page (conditions.c, select.c).  They take the tuples of a page
- * and keep those for which they are true.
+ * Conditions on rows (conditions.c, select.c).  A condition is tested on all tuples of a page,
+ * and keeps the tuples for which it is true.
  *
- * A condition that compares a column with an operand, which is the same for all rows, is
- * tested on the page.  Numbers have the order of the values (pgbase/keytype.h), so every
+ * A condition that compares a column with an operand is tested on the page.  The operand is
+ * the same for all rows.  Values have the order of their numbers (pgbase/keytype.h), so every
  * comparison becomes a range of integers.  A condition on steps of times, such as days, is
- * evaluated about once for each step.  Any other condition is an expression that the executor
- * evaluates.
+ * evaluated about once for each step.  The executor evaluates all other conditions.
  */
 
-/* Kinds of conditions besides tests of numbers and of NULL (qb_test_kind). */
+/* Kinds of conditions, in addition to those of qb_test_kind (numbers and NULL). */
 enum
 {
-	TEST_STRING = QB_TEST_NULL + 1, /* value is one of the strings, byte by byte */
-	TEST_STEPS,                     /* clause is true; evaluated once for each step of times */
+	TEST_STRING = QB_TEST_NULL + 1, /* the value equals one of the strings, byte by byte */
+	TEST_STEPS,                     /* the clause is true; evaluated once for each step of times */
 	TEST_EXPRESSION
 };
 
@@ -308,28 +307,28 @@ typedef struct ScanString
 
 typedef struct ScanCondition
 {
-	qb_test test; /* range: from the operand's value; list: "number" */
+	qb_test test; /* the test; its list of numbers is in "number" */
 	Expr *clause;
 	Var *column;
 	ColumnLocation location;
-	KeyKind kind; /* kind of the column; KEY_HASHED: can only be tested for NULL */
+	KeyKind kind; /* kind of the column; KEY_HASHED: the column can only be tested for NULL */
 
-	/* The operand with which the column is compared; NULL: nothing has to be evaluated. */
+	/* The operand with which the column is compared; NULL: no operand. */
 	Expr *operand;
 	KeyKind operand_kind;
 	bool operand_is_array;
 	int strategy; /* btree strategy of the comparison */
 
-	/* The operand's value in this run, set by the first row that reaches this condition. */
+	/* Set from the operand's value in each run, when the first row reaches this condition. */
 	bool ready;
 	bool all;      /* every row passes */
 	bool none;     /* no row passes */
-	int count;     /* length of the list */
+	int count;     /* entries of "number" or "string" */
 	int64 *number; /* sorted numbers of the list */
 	ScanString *string;
 
-	ExprState *state;       /* the operand, or the whole clause if that is evaluated */
-	GroupExpression *steps; /* the clause, if it is evaluated once for each step of times */
+	ExprState *state;       /* the compiled operand, or the whole clause of TEST_EXPRESSION */
+	GroupExpression *steps; /* the clause of TEST_STEPS, with a cache */
 } ScanCondition;
 
 /* An AND of conditions, in the order in which they are tested: WHERE, or a FILTER. */
@@ -340,8 +339,9 @@ typedef struct ScanConditions
 	const Expr *filter; /* the FILTER; NULL: WHERE */
 	PageTuples *tuples; /* tuples of the page that pass WHERE and FILTER */
 	Oid table;
-	ExprContext *context;   /* NULL: the executor evaluates nothing */
-	TupleTableSlot *slot;   /* holds a tuple of the page, for expressions; NULL as "context" */
+	ExprContext
+		*context; /* context in which the executor evaluates expressions; NULL: no expressions */
+	TupleTableSlot *slot;   /* a tuple of the page, for expressions; NULL if "context" is NULL */
 	MemoryContext operands; /* values of operands in this run; NULL: there are no conditions */
 } ScanConditions;
 
@@ -372,7 +372,7 @@ extern void WantedRowsStart(WantedRows *rows);
 extern void WantedRowsSelect(WantedRows *rows, PageTuples *tuples);
 extern void WantedRowsEnd(WantedRows *rows);
 
-/* The tuples that pass WHERE (filter 0), or those that pass a FILTER, too. */
+/* The tuples that pass WHERE and, if "filter" is not 0, the FILTER of this number. */
 static inline PageTuples *
 WantedRowsOf(WantedRows *rows, int filter, PageTuples *tuples)
 {
@@ -382,14 +382,14 @@ WantedRowsOf(WantedRows *rows, int filter, PageTuples *tuples)
 /* The counts that EXPLAIN ANALYZE shows. */
 typedef struct ScanCounts
 {
-	bool any; /* at least one run was counted, even if it found nothing */
+	bool any; /* at least one run was counted, even if it read no rows */
 	uint64 keys;
-	uint64 batches; /* batches of keys that engines took */
+	uint64 batches; /* batches of keys that engines added */
 	uint64 pages;
 	uint64 pages_visible; /* pages read that were all-visible */
-	uint64 pages_copied;  /* pages that were not read, because a GPU has their keys */
+	uint64 pages_copied;  /* pages not read, because their keys come from cached columns */
 	uint64 groups;
-	uint64 spilled;       /* values of groups that were written to a sort */
+	uint64 spilled;       /* groups written to disk, counted each time */
 	bool cached_examined; /* the use of cached columns was examined */
 	bool on_cpu;          /* at least one sketch was made on the CPU */
 	bool on_gpu;
@@ -418,9 +418,9 @@ extern void ScanCountKeys(ScanCounts *counts, const ScanAggregate *aggregate, in
 typedef struct ScanAccumulator
 {
 	MemoryContext context;
-	ScanAggregate *aggregate;  /* sketches that a child has filled; NULL: none yet */
+	ScanAggregate *aggregate;  /* sketches of the last child that ran; NULL: no child has run */
 	struct ScanGroups *groups; /* groups that all children fill; NULL: no GROUP BY */
-	void *first;               /* the child that has begun to fill the groups; NULL: none has */
+	void *first;               /* the child that started the groups; NULL: no child has */
 	bool returning;            /* all children have run, and the groups are being returned */
 	bool cached;               /* columns of a child are cached on a GPU */
 	List *scans;               /* states of the child scans */
@@ -449,7 +449,7 @@ extern void SharedScanLeave(SharedScan *shared, dsa_area *area, ScanAggregate *a
 extern void SharedScanCount(SharedScan *shared, const ScanCounts *more);
 extern ScanCounts SharedScanCounts(SharedScan *shared);
 
-/* sets/build.c: building the collections of sets of a parallel scan, one for each column. */
+/* sets/build.c: the collections of sets that a parallel scan builds, one for each aggregate. */
 typedef struct SharedBuild SharedBuild;
 
 extern Size SharedBuildSize(int count);
@@ -474,16 +474,16 @@ extern void ScanExplainKeys(const ScanCounts *counts, ExplainState *es);
 extern void ScanExplainPages(const ScanCounts *counts, ExplainState *es);
 
 /*
- * What a plan tells the executor beside its target list.  custom_private has a list of
- * numbers, then the aggregates as the planner has recognized them.
+ * Indexes in the list of numbers that a plan passes to the executor.  custom_private has this
+ * list, then the recognized aggregates.
  */
 enum
 {
-	PLAN_ALONE,        /* nothing else stands below its Gather */
+	PLAN_ALONE,        /* 1: the scan is the only node below its Gather */
 	PLAN_ACCUMULATOR,  /* the parameter of a ScanAccumulator, or -1 */
 	PLAN_GROUP_FIELDS, /* number of grouping columns and expressions; 0: no GROUP BY */
-	PLAN_ROWS,         /* rows that each process expects for a group, at most INT_MAX */
-	PLAN_TOGETHER      /* groups that the planner expects, at most INT_MAX */
+	PLAN_ROWS,         /* expected rows of a group in each process, at most INT_MAX */
+	PLAN_TOGETHER      /* expected groups, at most INT_MAX */
 };
 
 static inline int

@@ -1,18 +1,17 @@
 /*
  * select.c
- *		Tests conditions on the tuples of a page: finds those that WHERE keeps, and those that
- *		each aggregate gets.
+ *		Tests conditions on the tuples of a page: WHERE, and the FILTER of each aggregate.
  *
- * There is one loop for each kind of condition.  It writes each tuple at the index of
- * the next one that is kept, and advances that index only if the tuple passes.  So no
- * branch depends on values, and none is mispredicted.  Values are read in place where
- * the column has a fixed offset, else through heap_getattr().
+ * Each kind of condition has its own loop.  The loop writes every tuple to the next index of
+ * the result, and increments the index only if the tuple passes.  So no branch depends on the
+ * values, and none is mispredicted.  Values at a fixed offset are read in place, other values
+ * by heap_getattr().
  *
- * An operand is evaluated once in a run, when the first row has passed all conditions
- * before.  The ordinary plan evaluates it first at the same row.
+ * An operand is evaluated once in a run, when the first row has passed all conditions before
+ * it.  The ordinary plan evaluates the operand for the first time at the same row.
  *
- * Conditions on all rows are tested first.  FILTERs are tested on the tuples that are
- * left.  Aggregates with the same FILTER share its tuples.
+ * WHERE is tested first.  FILTERs are tested on the tuples that pass WHERE.  Aggregates with
+ * equal FILTERs share the tuples that pass.
  *
  * src/scan/select.c
  */
@@ -76,7 +75,10 @@ ScanCompareNumbers(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Read the array of a condition.  A NULL in it equals nothing; with NOT IN it lets no row pass. */
+/*
+ * Read the array of a condition.  A NULL in the array equals no value; with NOT IN no row
+ * passes.
+ */
 static void
 set_list(ScanCondition *condition, ArrayType *array)
 {
@@ -133,7 +135,6 @@ operand_value(const ScanConditions *conditions, const ScanCondition *condition, 
 	return constant->constvalue;
 }
 
-/* Evaluate the operand of a condition. */
 void
 ScanConditionEvaluate(ScanConditions *conditions, ScanCondition *condition)
 {
@@ -217,8 +218,8 @@ is_true_step(const ScanCondition *condition, KeyKind kind, HeapTupleHeader tuple
 }
 
 /*
- * Keep the tuples that pass.  "test" and "kind" are constants in each call, so each has its
- * own loop.
+ * Keep the tuples that pass.  "test" and "kind" are constants in each call, so the compiler
+ * makes a loop for each call.
  */
 static pg_attribute_always_inline void
 keep_if(TupleTest test, const ScanCondition *condition, KeyKind kind, PageTuples *tuples)
@@ -356,7 +357,7 @@ WantedRowsAddParams(WantedRows *rows, List *exprs)
 	(void) collect_params((Node *) exprs, &rows->params);
 }
 
-/* Add conditions; returns their number. */
+/* Add an AND of conditions; returns its index in rows->of. */
 static int
 add_conditions(WantedRows *rows, List *clauses)
 {
@@ -365,7 +366,7 @@ add_conditions(WantedRows *rows, List *clauses)
 	return rows->count++;
 }
 
-/* Set the conditions on all rows. */
+/* Set the conditions of WHERE.  "most_filters": upper limit of the FILTERs to be added. */
 void
 WantedRowsInit(WantedRows *rows, EState *estate, Relation relation, List *clauses, int most_filters)
 {
@@ -376,7 +377,7 @@ WantedRowsInit(WantedRows *rows, EState *estate, Relation relation, List *clause
 	(void) add_conditions(rows, clauses);
 }
 
-/* Add a filter, or find an equal one.  Returns its number; 0: all rows pass. */
+/* Add a FILTER, or find an equal one.  Returns its index in rows->of; 0: it passes all rows. */
 int
 WantedRowsAddFilter(WantedRows *rows, Expr *filter)
 {
@@ -429,7 +430,7 @@ WantedRowsStart(WantedRows *rows)
 	}
 }
 
-/* Keep the tuples of a page that pass WHERE, and find those that pass each filter. */
+/* Keep the tuples of a page that pass WHERE, and find those that pass each FILTER. */
 void
 WantedRowsSelect(WantedRows *rows, PageTuples *tuples)
 {

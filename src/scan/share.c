@@ -1,25 +1,27 @@
 /*
  * share.c
- *		What the processes of a parallel scan share, and how their values become one.
+ *		The shared memory of a parallel scan, and how the values of its processes are merged.
  *
- * Each process has sketches and filters of its own, so counting takes no atomic operations.
- * A process that runs out of pages adds its large values to values in shared memory
+ * Each process fills sketches and filters of its own, so counting takes no atomic operations.
+ * A process without further pages adds its large values to values in shared memory
  * (pgbase/segment.h).  The leader waits until all other processes have left, and adds the
- * shared value to its own.  If it has further scans to do (of partitions), it does not wait,
- * but adds its value, too.  Then the last of all processes takes the sum.
+ * shared values to its own.  If the leader must also scan other partitions, it does not wait,
+ * but adds its values to the shared values.  In this case the last process that leaves
+ * receives the shared values.
  *
- * A process that starts after the last one has left finds no pages.  Its values are empty.
+ * A process that joins after all other processes have left finds no pages, so its values are
+ * empty.
  *
- * Other values are merged by Finalize Aggregate above Gather, which gets a row from each
- * process.  These are small sketches, filters and lists, sketches on a device, and the states
- * of PostgreSQL's own aggregates.  If there is too little shared memory, Finalize Aggregate
- * merges all values.  In a row, NULL stands for a value that was added to the shared one.
+ * Finalize Aggregate above Gather merges all other values: small sketches, filters and lists,
+ * sketches on a device, and states of PostgreSQL's own aggregates.  It receives a row from
+ * each process.  NULL in a row stands for a value that was added to the shared value.  If
+ * shared memory is short, Finalize Aggregate merges all values.
  *
- * Groups are not merged here.  Each process returns its own, and a hash aggregate above
- * Gather merges them.
+ * Groups are not merged in shared memory.  Each process returns its groups, and a hash
+ * aggregate above Gather merges them.
  *
- * Collections of sets are built by all processes before that (sets/build.c).  Then only one
- * process has rows.
+ * Before the processes leave, they build the collections of sets together (sets/build.c).
+ * Then only one process has the sets of all rows.
  *
  * src/scan/share.c
  */
@@ -34,7 +36,7 @@
 
 struct SharedScan
 {
-	uint64 id;     /* the scan in the progress view */
+	uint64 id;     /* the scan's id in qsketch_progress */
 	int processes; /* processes of the plan */
 	slock_t mutex; /* guards all fields below */
 	bool joined;   /* a process has joined this run */
@@ -44,7 +46,7 @@ struct SharedScan
 };
 
 /*
- * The shared state of the pages, which follows that of the scan.  That for building sets
+ * The shared state of the pages.  It follows the SharedScan in memory, and the SharedBuild
  * follows it.
  */
 SharedPages *
@@ -59,7 +61,7 @@ shared_build(SharedScan *shared)
 	return (SharedBuild *) ((char *) SharedScanPages(shared) + SharedPagesSize());
 }
 
-/* The values that all processes merge, one for each aggregate.  They follow the state for sets. */
+/* The values that all processes merge, one for each aggregate.  They follow the SharedBuild. */
 static SharedValue *
 shared_values(SharedScan *shared, int count)
 {
@@ -91,10 +93,7 @@ SharedScanInit(SharedScan *shared, int count, int processes)
 		SharedValueInit(&shared_values(shared, count)[i]);
 }
 
-/*
- * Prepare another run, after all processes of the last run have left.  That run may have been
- * cut short.
- */
+/* Prepare another run.  All processes of the last run have left, perhaps before its end. */
 void
 SharedScanReset(SharedScan *shared, dsa_area *area, int count)
 {
@@ -108,7 +107,7 @@ SharedScanReset(SharedScan *shared, dsa_area *area, int count)
 	SharedBuildReset(shared_build(shared), area, count);
 }
 
-/* Begin to take part.  True for the first process. */
+/* Add this process to the run.  Returns true for the first process. */
 bool
 SharedScanJoin(SharedScan *shared, ScanAggregate *aggregate, int count)
 {
@@ -135,7 +134,6 @@ SharedScanProcesses(const SharedScan *shared)
 	return shared->processes;
 }
 
-/* Add the counts of this process to those of all processes. */
 void
 SharedScanCount(SharedScan *shared, const ScanCounts *more)
 {
@@ -156,8 +154,8 @@ SharedScanCounts(SharedScan *shared)
 }
 
 /*
- * True if there are values that the processes may merge in shared memory.  False if a sketch
- * is on a device, because it is merged there.
+ * True if the processes may merge values in shared memory.  They may not if a sketch is on a
+ * device, because the sketch is merged on the device.
  */
 static bool
 are_merged_here(const ScanAggregate *aggregate, int count)
@@ -186,9 +184,9 @@ is_last(SharedScan *shared)
 }
 
 /*
- * Remove this process from the running ones; with "only_last" only if no other one is
- * running.  Returns whether it was removed.  *last tells whether no process is running any
- * more.
+ * Remove this process from the running processes.  With "only_last" it is removed only if no
+ * other process is running.  Returns true if it was removed.  *last: no other process is
+ * running.
  */
 static bool
 try_to_leave(SharedScan *shared, bool only_last, bool *last)
@@ -206,8 +204,8 @@ try_to_leave(SharedScan *shared, bool only_last, bool *last)
 }
 
 /*
- * Remove this process from the running ones.  With "collects" it waits until no other one is
- * running.  Returns true if this process was the last one.
+ * Remove this process from the running processes.  With "collects" wait first until no other
+ * process is running.  Returns true if this process was the last one.
  */
 static bool
 leave(SharedScan *shared, bool collects)
@@ -221,10 +219,10 @@ leave(SharedScan *shared, bool collects)
 }
 
 /*
- * End a process's part of the scan.  The process adds its large values to the shared ones,
- * after which its own values are empty.  The last process adds the shared values to its own.
- * "collect": no process has another scan to do, so all build the sets together, and the
- * leader may wait.
+ * End this process's part of the scan.  The process adds its large values to the shared
+ * values, which empties its own values.  The last process adds the shared values to its own.
+ * "collect": no process has another scan to do.  Then all processes build the sets together,
+ * and the leader may wait.
  */
 void
 SharedScanLeave(SharedScan *shared, dsa_area *area, ScanAggregate *aggregate, int count,

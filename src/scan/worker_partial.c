@@ -2,36 +2,34 @@
  * worker_partial.c
  *		Partial states for Citus.
  *
- * Citus computes an aggregate of a distributed table from queries to its shards.  Each
+ * Citus computes an aggregate of a distributed table from queries to its shards.  Each query
  * returns a partial state:
  *	SELECT worker_partial_agg('qsketch_agg(anycompatible)'::regprocedure, key) FROM shard
  *	SELECT worker_partial_agg('qsketch_agg(anycompatible,qsketch)'::regprocedure,
  *							  ROW(key, template)) ...
- * The state travels as text.  From Citus 14 on it travels in binary if its type has a
- * binary encoding, as all of ours have; the aggregate is then worker_binary_partial_agg.
+ * The state is sent as text.  Citus 14 and later versions send it in binary if its type has a
+ * binary encoding, as all our types have.  The aggregate is then worker_binary_partial_agg.
  *
- * Citus' aggregate looks up ours again for each row, which takes several times as long
- * as counting the key.  So before such a query is planned, a call of Citus' aggregate
- * is replaced by the value it would return, the text or the bytes of our aggregate's
- * result:
+ * Citus' aggregate looks up our aggregate for each row, which takes several times as long as
+ * counting the key.  So before such a query is planned, a call of Citus' aggregate is replaced
+ * by an expression of the same value, the text or the bytes of our aggregate's result:
  *
  *	SELECT _qsketch_out(qsketch_agg(key, template)) ...
  *	SELECT _qsketch_send(qsketch_agg(key, template)) ...
  *
- * The states are read by the type's input or receive function when they are combined.  That
- * function validates them, because a user may call Citus' combining aggregate with any text
- * or bytes.
+ * The type's input or receive function reads the states when they are combined.  This function
+ * validates them, because a user may call Citus' combining aggregate with any text or bytes.
  *
- * The changed query is planned like any other: as a column scan, in parallel, by
- * groups.  It also takes keys of any type.  Citus' aggregate refuses a key whose type
- * is not the declared one ("could not confirm type correctness"), and ours declares
+ * The changed query is planned like any other query: as a column scan, in parallel, with GROUP
+ * BY.  Its keys may have any type.  Citus' aggregate refuses a key whose type is not the
+ * declared one ("could not confirm type correctness"), and our aggregate declares
  * anycompatible.
  *
  * Citus' aggregate is recognized by its functions.  They must be C functions at the addresses
- * that their names have among the loaded libraries, so only a library that a superuser has
- * loaded can provide them.  The call is replaced only if everybody may execute all functions
- * of both the old and the new call.  These permissions are checked when the query is planned,
- * so the plan becomes invalid when the role or one of the functions changes.
+ * that dlsym() finds for their names.  So only a library that a superuser has loaded can
+ * provide them.  The call is replaced only if the user and the owners of both aggregates have
+ * the permissions that the old and the new call need.  These permissions are checked when the
+ * query is planned, so the plan becomes invalid when the role or one of the functions changes.
  *
  * src/scan/worker_partial.c
  */
@@ -53,7 +51,7 @@
 
 #define TRANSITION "worker_partial_agg_sfunc"
 
-/* The parameters that planner hooks have besides those of PostgreSQL 18, to be passed on. */
+/* Parameters that PostgreSQL added to the planner hook after version 18. */
 #if PG_VERSION_NUM >= 190000
 #define PLANNER_PARAMETERS , ExplainState *es
 #define PLANNER_ARGUMENTS  , es
@@ -68,7 +66,7 @@ typedef struct Wrapper
 	const char *final; /* name of its final function */
 	Oid result;        /* type of the transferred state */
 
-	/* Find the function that makes the result from a state of this type. */
+	/* Finds the function that converts a state of this type to the result. */
 	void (*find_output)(Oid type, Oid *function, bool *varlena);
 } Wrapper;
 
@@ -89,7 +87,7 @@ typedef struct PartialCall
 	FormData_pg_aggregate wrapper_form;
 	FormData_pg_aggregate form;
 	Oid output; /* output or send function of the state's type */
-	List *args; /* its arguments */
+	List *args; /* arguments of our aggregate */
 } PartialCall;
 
 /* The functions on which a plan with replaced calls depends. */
@@ -98,7 +96,7 @@ typedef struct Replaced
 	List *functions; /* list of OIDs */
 } Replaced;
 
-/* True if this function has the address that its name has among the loaded libraries. */
+/* True if the function has the address of the symbol "name" in the loaded libraries. */
 static bool
 is_loaded_as(Oid function, const char *name)
 {
@@ -129,7 +127,7 @@ has_shape(const Aggref *call)
 		   exprType((Node *) linitial_node(TargetEntry, call->args)->expr) == OIDOID;
 }
 
-/* The aggregate that the first argument names; InvalidOid: it is not a constant. */
+/* The aggregate that the first argument names; InvalidOid: the argument is no constant. */
 static Oid
 named_aggregate(const Aggref *call)
 {
@@ -154,8 +152,9 @@ is_ours(Oid aggregate)
 }
 
 /*
- * The arguments of our aggregate: the second argument of Citus' aggregate, or if our
- * aggregate has several, the fields of the row into which they are packed.
+ * The "count" arguments of our aggregate.  A single argument is the second argument of Citus'
+ * aggregate.  Several arguments are the fields of a row in this position.  NIL: there is no
+ * row of "count" fields.
  */
 static List *
 unpacked(const Aggref *call, int count)
@@ -188,7 +187,7 @@ has_types(Oid aggregate, List *args, const Oid *declared)
 	return check_generic_type_consistency(actual, declared, count);
 }
 
-/* Recognize a call of an aggregate of Citus for one of ours. */
+/* True if this is a call of Citus' aggregate for one of our aggregates.  Then "call" is set. */
 static bool
 match(const Aggref *aggref, PartialCall *call)
 {
@@ -217,10 +216,10 @@ may_execute(Oid function, Oid role)
 }
 
 /*
- * True if everybody may execute the functions of the call and of its replacement.  Citus'
- * aggregate checks that the user may execute the functions of our aggregate.  The executor
- * checks that the owner of our aggregate may.  All functions that were checked are appended
- * to the list.
+ * True if the permissions for the functions of the call and of its replacement suffice.
+ * Citus' aggregate checks that the user may execute the functions of our aggregate.  The
+ * executor checks that the owner of our aggregate may execute them.  Appends all checked
+ * functions to the list.
  */
 static bool
 is_permitted(const Aggref *aggref, const PartialCall *call, List **functions)
@@ -248,7 +247,7 @@ is_permitted(const Aggref *aggref, const PartialCall *call, List **functions)
 	return true;
 }
 
-/* Make a call of our aggregate with the arguments of the call.  The planner does the rest. */
+/* Make the call of our aggregate that replaces Citus' call. */
 static Aggref *
 make_aggref(const Aggref *aggref, const PartialCall *call)
 {
@@ -277,7 +276,7 @@ make_aggref(const Aggref *aggref, const PartialCall *call)
 	return ours;
 }
 
-/* True if the query has any call that may have to be replaced. */
+/* True if the query may have a call to replace. */
 static bool
 may_be_called(Node *node, void *context)
 {
@@ -312,7 +311,7 @@ replace(Node *node, void *context)
 								 COERCE_EXPLICIT_CALL);
 }
 
-/* Make the plan invalid for another role, or when one of the functions changes. */
+/* Make the plan invalid for another role, and when one of the functions changes. */
 static void
 limit_plan(PlannedStmt *plan, const Replaced *replaced)
 {
@@ -345,8 +344,9 @@ plan_query(Query *query, const char *text, int options, ParamListInfo parameters
 }
 
 /*
- * Define the setting and the hook when the library is loaded.  Citus must set its hooks
- * before any other library does.  So if Citus may still be loaded, no hook is set.
+ * Define the setting and set the hook when the library is loaded.  Citus must set its hooks
+ * before any other library does.  So no hook is set if the server still preloads libraries and
+ * has not loaded Citus yet.
  */
 void
 WorkerPartialInit(void)

@@ -1,48 +1,47 @@
 /*
  * cached.h
- *		Cached columns: copies of columns that the GPU worker keeps.  Are they true, and their
- *		use in a scan.
+ *		Cached columns: which cached pages are valid, and how a scan uses them.
  *
- * qsketch_gpu_load() copies the keys of columns to the worker, in chunks.  A scan then has the
- * worker count the keys of all pages whose copy is true, and reads the other pages.
+ * qsketch_gpu_load() sends the keys of columns to the GPU worker in chunks, and the worker
+ * keeps them.  A scan lets the worker count the keys of all valid cached pages, and reads the
+ * other pages.
  *
- * When is the copy of a page true?  Every tuple of a page whose bit in the visibility
- * map is set is visible to every snapshot that was taken before the check of the map.
- * Whoever sets a bit writes WAL, and the LSN of that record becomes the LSN of the
- * map's page.  Whoever inserts, updates or deletes a tuple clears the bit of its page.
- * So there are two ways to tell:
+ * A cached page is valid if it has the tuples that the query's snapshot sees.  Every tuple of
+ * a page whose bit in the visibility map is set is visible to every snapshot that was taken
+ * before the check of the map.  A process that sets a bit writes WAL, and the LSN of this
+ * record becomes the LSN of the map's page.  A process that inserts, updates or deletes a
+ * tuple clears the bit of its page.  So there are two ways to see that a cached page is valid:
  *
- *	1. The bit was set before the page was copied and is set now, and the map's page
- *	   has the same LSN as then: nobody has set a bit in between, so this bit was not
- *	   cleared either, and the tuples are the same.  One check decides for all pages that a
- *	   page of the map covers (a chunk), 255 MB of the table.
- *	2. The LSN of the map's page has moved, but the bit is set now, and the page itself
- *	   has the LSN that it was copied with: all changes of tuples move that LSN.
+ *	1. The bit was set before the page was cached and is set now, and the LSN of the map's
+ *	   page has not changed: no bit was set in between, so this bit was not cleared either,
+ *	   and the tuples are the same.  One check is enough for all pages that a page of the map
+ *	   covers (a chunk), 255 MB of the table.
+ *	2. The LSN of the map's page has changed, but the bit is set now, and the page has the
+ *	   LSN that it had when it was cached: every change of its tuples changes this LSN.
  *
- * The bits and the LSN of the map's page are copied together, under its share lock.
- * After that the bit may be cleared: whoever clears it had not committed when the
- * snapshot was taken, so the tuples in the copy are what the snapshot sees.  It may be
- * set, too: then the page is read, as if it were not set.
+ * The bits and the LSN of the map's page are read together, under its share lock.  A bit may
+ * be cleared after that.  The transaction that clears it had not committed when the snapshot
+ * was taken, so the snapshot still sees the cached tuples.  A bit may also be set after that.
+ * Then the page is read as if the bit were not set.
  *
- * Vacuum sets bits, and from PostgreSQL 19 on also a query that prunes a page while it
- * reads a table: in the WAL record of the pruning, whose LSN both pages get.  Clearing a
- * bit leaves the LSN of the map's page alone until PostgreSQL 18, and moves it in 19
- * (seen in 19rc1).  Neither changes the argument, but there the second way has to tell
- * after each change of a page that was all-visible: the next query looks at the LSN of
- * every page of that chunk that was copied.
+ * Vacuum sets bits.  From PostgreSQL 19 on a query also sets a bit when it prunes a page, in
+ * the WAL record of the pruning, whose LSN both the page and the map's page receive.  Up to
+ * PostgreSQL 18, clearing a bit does not change the LSN of the map's page; in 19 it does (seen
+ * in 19rc1).  Both ways remain correct in 19.  But after each change of an all-visible page
+ * only the second way succeeds, so the next query compares the LSNs of all cached pages of the
+ * chunk.
  *
- * Several columns of one query have their rows matched page by page, so a page is taken from
- * cached columns only if all of them are true for it.  They may have been copied at different
- * times.  Each is true now, so each has the tuples that the page has now, in the order of
- * their line pointers, which nothing changes as long as the tuples are there.  A page that
- * changes between two checks of the map cannot become all-visible again for what this query's
- * snapshot does not see: until the snapshot is gone, only changes that were undone can pass,
- * and they leave the visible tuples where they were.
+ * A query may need several columns, whose rows are matched page by page.  So a page is used
+ * only if it is valid in all of these columns.  They may have been cached at different times.
+ * Each valid cached page has the tuples that the page has now, in the order of their line
+ * pointers, and nothing changes this order while the tuples exist.  While this query's
+ * snapshot exists, a page that changes between two checks of the map can become all-visible
+ * again only if its changes were undone.  Such changes do not move the visible tuples.
  *
- *	check.c		which tables, and which pages now
- *	match.c		which aggregates and conditions they serve, how keys of chunks come to an
- *				aggregate, and how many pages the planner expects from them
- *	use.c		the use in a scan, by one process or in parallel, and why not
+ *	check.c		which tables can be cached, and which cached pages are valid
+ *	match.c		which aggregates and conditions cached columns serve, how an aggregate receives
+ *				the keys of chunks, and how many pages the planner expects to be cached
+ *	use.c		the use in a scan, serial or parallel, and the reasons against it
  *	groups.c	the use in a scan with GROUP BY
  *	exact.c		the use in qtop_exact
  *	load.c		qsketch_gpu_load, qsketch_gpu_unload, qsketch_gpu_columns
@@ -69,15 +68,15 @@ CachedChunksOf(BlockNumber blocks)
 	return blocks / GPU_CHUNK_PAGES + (blocks % GPU_CHUNK_PAGES != 0);
 }
 
-/* A column whose cached chunks are to be checked, and the result. */
+/* A column whose cached chunks are to be checked.  The result is in "pages". */
 typedef struct CachedCheck
 {
 	Relation relation;
 	BlockNumber blocks; /* pages of the table */
 	uint32 first;       /* first chunk to check */
 	uint32 count;       /* chunks to check */
-	const GpuRef *ref;  /* for each chunk: its copy; serial 0: not cached */
-	GpuPages *pages;    /* for each chunk: pages to check, and afterwards the true ones */
+	const GpuRef *ref;  /* for each chunk: its reference; serial 0: not cached */
+	GpuPages *pages;    /* for each chunk: pages to check, and afterwards the valid pages */
 } CachedCheck;
 
 /* check.c */
@@ -99,30 +98,30 @@ typedef struct SharedPages SharedPages;
 /* The cached columns of a scan. */
 struct CachedColumns
 {
-	const char *refusal; /* why cached columns are not used; NULL: they are */
-	int columns;         /* columns that the scan needs: */
-	GpuColumn *column;   /* the columns of keys and of conditions */
+	const char *refusal; /* why cached columns are not used; NULL: they are used */
+	int columns;         /* number of columns that the scan needs */
+	GpuColumn *column;   /* these columns: of keys, of conditions, and of GROUP BY */
 	int *key;            /* for each aggregate: the number of its column */
-	int *id;             /* for each aggregate: the column of its sets' ids; -1: none */
+	int *id;             /* for each aggregate: the number of its column of set ids; -1: none */
 	int group;           /* the number of the grouping column; -1: no GROUP BY */
 	PageSet *taken;      /* for each aggregate: pages whose keys were counted from cached columns */
-	PageSet all;         /* pages that are in the sets "taken" of all aggregates */
+	PageSet all;         /* pages that are in "taken" of all aggregates */
 	PageSet uncounted;   /* parallel scan: pages announced as cached, but not counted */
 	bool any_uncounted;  /* "uncounted" has pages */
 	uint64 pages;        /* pages in "all" */
-	bool asked;          /* another partition's scan has requested our chunks for this run */
+	bool asked;          /* the first scan has requested the chunks of this scan, too */
 	bool used;           /* "taken" is filled for this run */
 	MemoryContext memory; /* holds the page sets of this run */
 };
 
-/* The tests on the rows whose keys an aggregate gets in a run. */
+/* The tests that rows must pass in a run before an aggregate counts their keys. */
 typedef struct CachedTests
 {
 	qb_selection selection;
-	int column[QB_SELECTION_COLUMNS]; /* the scan's numbers of the selection's columns */
-	int numbers;                      /* numbers in its lists */
+	int column[QB_SELECTION_COLUMNS]; /* for each column of the selection: its number in the scan */
+	int numbers;                      /* numbers in the lists of the selection */
 	bool none;                        /* no row passes */
-	bool pairs;                       /* the keys come with numbers of another column */
+	bool pairs;                       /* the keys come in pairs with numbers of another column */
 	uint16 pair;                      /* that column's index in the selection */
 } CachedTests;
 
@@ -134,23 +133,23 @@ typedef struct CachedRun
 	const WantedRows *rows;
 	BlockNumber blocks; /* pages of the table */
 	uint32 chunks;
-	GpuRef **ref;             /* for each column: the copies of its chunks */
+	GpuRef **ref;             /* for each column: the references of its chunks */
 	const CachedTests *tests; /* for each aggregate */
-	GpuPages *pages;          /* for each chunk: pages that are true in all columns */
+	GpuPages *pages;          /* for each chunk: pages that are valid in all columns */
 } CachedRun;
 
-/* The keys of a table that an aggregate is to get. */
+/* The keys of a table that an aggregate is to receive. */
 typedef struct CachedKeys
 {
 	const CachedRun *run;
 	int column; /* number of the keys' column */
 	const CachedTests *tests;
-	GpuPages *pages; /* for each chunk: the pages; a page whose keys were counted is taken off */
+	GpuPages *pages; /* for each chunk: the pages whose keys were not counted yet */
 } CachedKeys;
 
 struct ScanGroups;
 
-/* What a run wants of cached columns. */
+/* What a run needs to use cached columns. */
 typedef struct CachedUse
 {
 	CachedColumns *cached; /* NULL: no columns are cached on a GPU */
@@ -160,7 +159,7 @@ typedef struct CachedUse
 	ScanAggregate *aggregate;
 	int count;
 	struct ScanGroups *groups; /* NULL: no GROUP BY */
-	bool begun;                /* the groups have rows of other tables already */
+	bool begun;                /* the groups already have rows of other tables */
 	SharedPages *shared; /* where pages are announced to other processes; NULL: a serial scan */
 	dsa_area *area;      /* memory of "shared" */
 } CachedUse;
@@ -175,13 +174,13 @@ extern LeftOut CachedColumnsBegin(const CachedUse *use, int uses);
 /* The most sketches that the worker makes for the groups of a scan. */
 #define CACHED_STATES_MAX Min(QB_GROUPS_MAX, GPU_HANDLES / 2)
 
-/* What a query asks of cached columns. */
+/* The parts of a query that decide whether it uses cached columns. */
 typedef struct CachedQuery
 {
 	List *clauses; /* of WHERE */
 	List *calls;
 	bool grouped;
-	const Var *group; /* the only grouping column; NULL: no GROUP BY, or more than a column */
+	const Var *group; /* the only grouping column; NULL: no GROUP BY, or not by a single column */
 	bool parallel;
 } CachedQuery;
 
@@ -216,7 +215,7 @@ CachedColumnsExplain(const CachedColumns *cached, Relation relation, struct Expl
 extern double ScanCopiedFraction(PlannerInfo *root, const RelOptInfo *table, List *calls,
 								 const Var *group, double groups, bool parallel);
 
-/* True if this aggregate got the page's keys from a cached column. */
+/* True if the i-th aggregate received the page's keys from a cached column. */
 static inline bool
 CachedColumnsHave(const CachedColumns *cached, int i, BlockNumber block)
 {

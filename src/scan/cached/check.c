@@ -1,10 +1,9 @@
 /*
  * check.c
- *		Decides whether cached pages are true.  cached.h has the proof.
+ *		Decides which cached pages are valid.  cached.h has the proof.
  *
- * If in doubt, a page counts as not true, and is read.  A page without an LSN is read, too.
- * Under wal_level = minimal a table can be filled without WAL in the transaction that creates
- * it.
+ * A page is read unless its cached page is certainly valid.  A page without an LSN is read,
+ * too: under wal_level = minimal a transaction that creates a table can fill it without WAL.
  *
  * src/scan/cached/check.c
  */
@@ -26,8 +25,8 @@
 #include "utils/syscache.h"
 
 /*
- * A hook for test modules.  "place" is 0 before the LSNs of pages are compared, and 1 before
- * keys are counted.
+ * A hook for test modules.  "point" is 0 before LSNs are compared, 1 before keys are counted,
+ * and 2 after pages were announced to other processes.
  */
 void
 CachedTestPoint(int point)
@@ -40,7 +39,7 @@ CachedTestPoint(int point)
 		(*function)(point);
 }
 
-/* Returns why no column of this table can be cached or used from the cache; NULL: they can. */
+/* Returns why no column of this table can be cached, or used if it is cached; NULL: it can. */
 const char *
 CachedTableRefusal(Relation relation)
 {
@@ -62,9 +61,9 @@ CachedTableRefusal(Relation relation)
 }
 
 /*
- * True if the keys of a column can be cached.  Its type must belong to PostgreSQL itself,
- * since nobody can change the fingerprints of such a type.  Arrays and other types that
- * contain values of another type are refused.
+ * True if the keys of a column can be cached.  Its type must be built into PostgreSQL, because
+ * nobody can change how values of a built-in type become fingerprints.  Arrays and other types
+ * that contain values of another type are refused.
  */
 bool
 CachedTakesKeys(Form_pg_attribute attribute)
@@ -80,7 +79,7 @@ CachedTakesKeys(Form_pg_attribute attribute)
 		   KeyTypeHasHash(type) && !KeyTextIsUnknown(type);
 }
 
-/* The transaction that wrote the row of a column in the catalog. */
+/* The transaction that wrote the column's row in pg_attribute. */
 static TransactionId
 writer_of(Oid relid, AttrNumber attribute)
 {
@@ -97,9 +96,9 @@ writer_of(Oid relid, AttrNumber attribute)
 
 /*
  * True if the column could vanish while its table stays, because the transaction that added
- * the column may still abort.  The next column that is added then gets the same number, and
- * may have other values in the same rows.  A change of another column can look like such an
- * addition, because it may write this column's row of the catalog, too.
+ * the column may still abort.  The column that is added next then has the same number, and may
+ * have other values in the same rows.  A change of another column may also write this column's
+ * row in pg_attribute, and then the function also returns true.
  */
 bool
 CachedMayVanish(Oid relid, AttrNumber attribute)
@@ -110,7 +109,7 @@ CachedMayVanish(Oid relid, AttrNumber attribute)
 		   writer != writer_of(relid, SelfItemPointerAttributeNumber);
 }
 
-/* True if this user may read the column; false if the table is gone. */
+/* True if this user may read the column; false also if the table does not exist any more. */
 bool
 CachedMayRead(Oid relid, AttrNumber attribute)
 {
@@ -173,11 +172,14 @@ visible_bits(const uint8 *map)
 	return (uint32) (bits | bits >> 16);
 }
 
-/* 256 pages are handled together: 64 bytes of the map, which become 32 bytes of a set of pages. */
+/*
+ * 256 pages are handled in one step: they have ALIKE_WORDS words of the map, and ALIKE_BYTES
+ * bytes of a page set.
+ */
 #define ALIKE_WORDS 8
 #define ALIKE_BYTES 32
 
-/* Fast path: true if the bits of 256 pages are all set or (past the table's end) all clear. */
+/* Fast path: true if the bits of 256 pages are all set or all clear. */
 static bool
 are_alike(const uint64 word[ALIKE_WORDS], bool *visible)
 {
@@ -264,7 +266,7 @@ visible_of(const uint64 word[ALIKE_WORDS])
 	return count;
 }
 
-/* The number of all-visible pages of a chunk, which may be out of date at once. */
+/* The number of all-visible pages of a chunk.  It may be out of date when the function returns. */
 uint32
 CachedVisiblePages(Relation relation, uint32 chunk)
 {
@@ -292,8 +294,8 @@ CachedVisiblePages(Relation relation, uint32 chunk)
 #define HEADERS_AHEAD 32
 
 /*
- * The LSN of a page.  Where hint bits write no WAL, the LSN is read and written in two
- * halves.  So the page's share lock must be held, although nothing else of the page is read.
+ * The LSN of a page.  Without checksums or wal_log_hints the LSN is read and written in two
+ * halves.  So the share lock is needed, although only the LSN is read.
  */
 static uint64
 page_lsn(BlockReader *reader, BlockNumber block)
@@ -307,7 +309,7 @@ page_lsn(BlockReader *reader, BlockNumber block)
 	return lsn;
 }
 
-/* Keep the pages whose LSN is still the one that they were copied with. */
+/* Keep the pages that still have the LSN that they had when they were cached. */
 static void
 keep_unchanged(Relation relation, uint32 chunk, const uint64 *lsn, GpuPages *pages)
 {
@@ -330,9 +332,9 @@ keep_unchanged(Relation relation, uint32 chunk, const uint64 *lsn, GpuPages *pag
 }
 
 /*
- * Find the true pages of a chunk by the LSNs of the pages, because the LSN of the map's page
- * has moved since the last check.  The new LSN of the map and these pages are stored with the
- * chunk.
+ * Find the valid pages of a chunk by the LSNs of its pages, because the LSN of the map's page
+ * has changed since the last check.  The worker stores the map's new LSN and the valid pages
+ * with the chunk.
  */
 static void
 pages_by_lsn(const CachedCheck *check, uint32 i, const GpuColumnState *state, const MapPage *map,
@@ -352,7 +354,7 @@ pages_by_lsn(const CachedCheck *check, uint32 i, const GpuColumnState *state, co
 	pfree(lsn);
 }
 
-/* Keep the pages of a chunk whose copies are true now. */
+/* Keep the valid pages of a chunk. */
 static void
 keep_true(const CachedCheck *check, uint32 i, const GpuColumnState *state, const MapPage *map)
 {
@@ -371,9 +373,9 @@ keep_true(const CachedCheck *check, uint32 i, const GpuColumnState *state, const
 }
 
 /*
- * Keep only the true pages of a chunk, for several columns of one table, with one check of the
- * map.  "state" is the chunk's state in the first column; each next column's state is
- * check->count further.
+ * Keep only the valid pages of a chunk, for several columns of one table, with one check of
+ * the map.  "state": the chunk's state in the first column.  Its state in the next column is
+ * check->count entries further.
  */
 static void
 check_chunk(const CachedCheck *check, int columns, uint32 i, const GpuColumnState *state)
@@ -395,7 +397,7 @@ check_chunk(const CachedCheck *check, int columns, uint32 i, const GpuColumnStat
 	}
 }
 
-/* Create a set of all pages for each chunk, in memory for thousands of chunks. */
+/* Make a set of all pages for each chunk.  There may be thousands of chunks. */
 GpuPages *
 CachedAllPages(uint32 chunks)
 {
@@ -406,7 +408,7 @@ CachedAllPages(uint32 chunks)
 	return pages;
 }
 
-/* The number of consecutive checks, from this one on, that are of the same chunks of a table. */
+/* The number of consecutive checks, from this one on, that have the same table and chunks. */
 static int
 columns_of(const CachedCheck *check, int checks)
 {
@@ -419,7 +421,7 @@ columns_of(const CachedCheck *check, int checks)
 }
 
 /*
- * The states of the chunks of all checks, one check after the other; *all is the number of
+ * The states of the chunks of all checks, in the order of the checks.  *all: the number of
  * states.
  */
 static GpuColumnState *
@@ -445,9 +447,9 @@ find_states(const CachedCheck *check, int checks, uint32 *all)
 }
 
 /*
- * Take pages off the sets of columns if their copies are not true now.  A chunk that is not
- * cached has no true pages.  The states of all chunks, of whatever
- * tables, are found together, so that the worker is asked without waiting in between.
+ * Remove the pages that are not valid from the page sets of the checks.  A chunk that is not
+ * cached has no valid pages.  The states of the chunks of all tables are requested together,
+ * so that the process waits only for one answer.
  */
 void
 CachedTruePages(const CachedCheck *check, int checks)
@@ -475,8 +477,8 @@ CachedTruePages(const CachedCheck *check, int checks)
 }
 
 /*
- * Read the tuples and the LSN of a pinned page that is to be copied; false: it is not
- * all-visible.  The tuples stay where they are as long as the page is pinned.
+ * Read the tuples and the LSN of a pinned page that is to be cached; false: it is not
+ * all-visible, or has no LSN.  The tuples do not move while the page is pinned.
  */
 bool
 CachedTakePage(Buffer buffer, PageTuples *tuples, uint64 *lsn)

@@ -1,18 +1,18 @@
 /*
  * exact.c
- *		Cached columns for qtop_exact: the worker counts all keys exactly, and this
- *		process reads the pages whose copy is not true.
+ *		Cached columns for qtop_exact: the worker counts, this process reads the other pages.
  *
- * A number is its own fingerprint, so the counts of fingerprints are the answer.  For other
- * types the keys of the fingerprints would have to be found in the table, so they are not
- * done here.
+ * The worker counts fingerprints.  A number is its own fingerprint, so these counts are the
+ * answer.  Other types are refused, because the keys of the fingerprints would have to be
+ * found in the table.
  *
- * Otherwise qtop_exact runs queries, in which PostgreSQL checks permissions, policies and
- * hooks.  No query is run here.  So cached columns are used only if the user's queries would
- * pass all checks and see all rows.  For any other user the queries are run, and raise the
- * error.
+ * Without cached columns, qtop_exact runs queries, in which PostgreSQL checks permissions,
+ * policies and hooks.  With cached columns no query runs.  So they are used only if the user's
+ * queries would pass all checks and see all rows.  For other users the queries run, and raise
+ * the error.
  *
- * The leaves of a partitioned table are counted together, whatever their order of columns.
+ * The leaves of a partitioned table are counted together, even if they have different orders
+ * of columns.
  *
  * src/scan/cached/exact.c
  */
@@ -35,12 +35,12 @@
 #include "utils/snapmgr.h"
 
 /*
- * Cached columns are used if they have at least this fraction of the pages, because a single
- * process reads the other pages.
+ * Cached columns are used if they have at least this fraction of the pages.  A single process
+ * reads all other pages.
  */
 #define LEAST_FRACTION 0.5
 
-/* A column of a table, its chunks, and their true pages. */
+/* A column of a table, its chunks, and its valid pages. */
 typedef struct ExactColumn
 {
 	Relation relation;
@@ -51,21 +51,21 @@ typedef struct ExactColumn
 	uint32 chunks;
 	GpuRef *ref; /* for each chunk */
 	PageSet pages;
-	uint64 count; /* number of pages in the set */
+	uint64 count; /* number of pages in "pages" */
 } ExactColumn;
 
-/* The tables to count in: a single table, or the leaves of a partitioned table. */
+/* The tables whose keys are counted: a single table, or the leaves of a partitioned table. */
 typedef struct Exact
 {
 	ExactColumn *column;
 	int columns;
 	uint64 blocks;          /* pages of all tables */
-	uint64 count;           /* true pages of all tables */
-	GpuColumnChunk *wanted; /* the chunks that have true pages */
+	uint64 count;           /* valid pages of all tables */
+	GpuColumnChunk *wanted; /* the chunks that have valid pages */
 	int wanted_count;
 } Exact;
 
-/* ---- may the cached columns be used? ---- */
+/* ---- the conditions for using cached columns ---- */
 
 static bool
 may_read(Relation relation, AttrNumber attribute)
@@ -82,8 +82,8 @@ may_read(Relation relation, AttrNumber attribute)
 }
 
 /*
- * Returns why cached columns are not used for this column of the named table; NULL: they
- * are.  Whoever may read a table may read its partitions through it.
+ * Returns why cached columns are not used for this column of the named table; NULL: they are.
+ * A user who may read a table may read its partitions through it.
  */
 static const char *
 find_refusal(Relation relation, AttrNumber attribute, const TopQuestion *question)
@@ -110,7 +110,7 @@ find_refusal(Relation relation, AttrNumber attribute, const TopQuestion *questio
 
 /* ---- which tables ---- */
 
-/* Open a table, and find its column by name: the name is the same in all partitions. */
+/* Open a table, and find its column by the name, which is the same in all partitions. */
 static void
 add_table(Exact *e, Oid relid, const char *name)
 {
@@ -125,7 +125,10 @@ add_table(Exact *e, Oid relid, const char *name)
 	c->form = TupleDescAttr(RelationGetDescr(c->relation), attribute - 1);
 }
 
-/* Open and lock the tables that have the rows.  A partition may have been added since planning. */
+/*
+ * Open and lock the tables that have the rows, including partitions that were added since
+ * planning.
+ */
 static void
 open_tables(Exact *e, Relation relation, const char *name)
 {
@@ -152,7 +155,7 @@ close_tables(const Exact *e)
 
 /* ---- which pages ---- */
 
-/* Find the chunks of a column; returns how many are cached. */
+/* Find the chunks of a column.  Returns the number of cached chunks. */
 static uint32
 find_chunks(ExactColumn *c)
 {
@@ -183,7 +186,7 @@ find_cached_chunks(Exact *e)
 	return found > 0;
 }
 
-/* Find the true pages of a table's cached chunks. */
+/* Find the valid pages of a table's cached chunks. */
 static void
 find_pages(Exact *e, ExactColumn *c)
 {
@@ -216,8 +219,8 @@ has_column(const Exact *e, const GpuColumn *column)
 }
 
 /*
- * An upper limit of the number of keys: all keys of the chunks, and as many as the other
- * pages can hold.
+ * An upper limit of the number of keys: all keys of the chunks, and the most keys that the
+ * other pages can have.
  */
 static uint64
 most_keys(const Exact *e)
@@ -239,7 +242,7 @@ most_keys(const Exact *e)
 
 /* ---- counting ---- */
 
-/* Read the keys of a page's tuples, without NULLs; returns their number. */
+/* Read the keys of a page's tuples, without NULLs.  Returns the number of keys. */
 static int
 read_keys(const ColumnLocation *location, KeyKind kind, PageTuples *tuples, int64 *key)
 {
@@ -255,8 +258,8 @@ read_keys(const ColumnLocation *location, KeyKind kind, PageTuples *tuples, int6
 }
 
 /*
- * Read the pages of a table that are not true in the cache, and send their keys to the
- * worker.  "key" has room for the keys of a slot.
+ * Read the pages of a table that have no valid cached page, and send their keys to the worker.
+ * "key": a buffer for the keys of a slot.
  */
 static void
 add_other_pages(const ExactColumn *c, const GpuRef *ref, PageTuples *tuples, int64 *key)
@@ -315,9 +318,9 @@ count_keys(const Exact *e, int n, int *count)
 }
 
 /*
- * Find the true pages of all tables.  The table scans must begin first: they register the
- * read of the table in a serializable transaction, which must not be later than the check of
- * the map.
+ * Find the valid pages of all tables.  The table scans must begin before that, because
+ * beginning them registers the read of the table in a serializable transaction.  The
+ * registration must precede the check of the map.
  */
 static void
 find_all_pages(Exact *e)
@@ -333,7 +336,10 @@ find_all_pages(Exact *e)
 	}
 }
 
-/* Count with the chunks that were found; NULL: too few pages are true, or the worker failed. */
+/*
+ * Count all keys with the help of the cached chunks; NULL: too few pages are valid, or the
+ * worker failed.
+ */
 static GpuExactKey *
 count_copied(Exact *e, int n, int *count)
 {
@@ -359,7 +365,10 @@ count_copied(Exact *e, int n, int *count)
 	return best;
 }
 
-/* Count with the cached columns of these tables, unless there are none or there is a refusal. */
+/*
+ * Count all keys with the help of cached columns; NULL: no chunk is cached, or cached columns
+ * are refused.
+ */
 static GpuExactKey *
 try_cached_columns(Exact *e, const TopQuestion *question, const char *refusal, int *count)
 {
@@ -375,7 +384,7 @@ try_cached_columns(Exact *e, const TopQuestion *question, const char *refusal, i
 	return NULL;
 }
 
-/* The most frequent keys, in order; NULL: the question must be answered without cached columns. */
+/* The most frequent keys, in order; NULL: qtop_exact must run its queries. */
 static GpuExactKey *
 exact_from_cached(const TopQuestion *question, int *count)
 {

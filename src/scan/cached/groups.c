@@ -2,22 +2,22 @@
  * groups.c
  *		GROUP BY on cached columns, by one column of integers, dates or times with few values.
  *
- * First the worker finds which values the grouping column has in rows that pass WHERE.  Each
- * of them gets a group.
+ * The worker first finds the values of the grouping column in rows that pass WHERE.  A group
+ * is made for each value.
  *
- * Then an aggregate's sketches of all groups are filled at once: the worker sorts the keys of
- * a chunk by group.  Sketches that stay explicit are filled one by one instead, because their
- * keys have to come to this process.  Each is filled as an aggregate without GROUP BY is,
- * with one more condition: the value of its group.  The worker tells which sketches become
- * dense by the first chunk that has pages.  A sketch that becomes dense by a later chunk is
- * filled alone, too.
+ * Then the worker fills an aggregate's sketches of all groups together, by sorting the keys of
+ * a chunk by group.  Sketches that stay explicit are filled one by one, because this process
+ * must receive their keys.  Such a sketch is filled as without GROUP BY, with the group's
+ * value as an additional condition.  The worker uses the first chunk that has pages to decide
+ * which sketches become dense.  A sketch that becomes dense only by a later chunk is also
+ * filled alone.
  *
  * All partitions fill the same groups, and the chunks of all partitions are requested
  * together.
  *
- * Either all groups get their keys from all pages that the cached columns have, or no group
- * does.  In the second case the groups are made anew, and all pages are read.  It happens if
- * there are too many groups, if a group gets no memory, or if a chunk is freed meanwhile.
+ * All groups receive their keys from all valid pages, or no group does.  In the second case
+ * the groups are made again, and all pages are read.  This happens if there are too many
+ * groups, if the GPU has no memory for a group, or if a chunk is freed in the meantime.
  *
  * src/scan/cached/groups.c
  */
@@ -34,12 +34,12 @@ static const char chunk_gone[] = "a cached column was freed, or the GPU has no r
 /* The distinct values of the grouping column. */
 typedef struct GroupValues
 {
-	int64 number[CACHED_STATES_MAX + GPU_COUNTS_MAX]; /* sorted, but not within add_numbers() */
+	int64 number[CACHED_STATES_MAX + GPU_COUNTS_MAX]; /* sorted, except within add_numbers() */
 	int count;
-	bool null; /* NULL is one of them */
+	bool null; /* NULL is one of the values */
 } GroupValues;
 
-/* Add numbers, except those that are in the list already.  False: the list would exceed "most". */
+/* Add numbers to the list, without duplicates.  False: the list is longer than "most". */
 static bool
 add_numbers(GroupValues *values, const GpuKeyCounts *counts, int most)
 {
@@ -92,13 +92,13 @@ typedef struct Tables
 {
 	const CachedRun *run; /* for each table */
 	int count;
-	ScanAggregate **column; /* for each group */
+	ScanAggregate **column; /* for each group: its aggregates */
 	GroupValues *values;
 } Tables;
 
 /*
- * For each table: the keys of one column.  "aggregate" is the index of the aggregate that
- * gets the keys; -1: the keys are the grouping column's.
+ * For each table: the keys of one column.  "aggregate": index of the aggregate that receives
+ * the keys; -1: the keys are those of the grouping column.
  */
 static CachedKeys *
 list_keys(const Tables *tables, int aggregate, const CachedTests *tests)
@@ -130,7 +130,7 @@ free_keys(CachedKeys *keys, int tables)
 }
 
 /*
- * For each table: the tests of WHERE and of a filter (0: none), in a selection whose first
+ * For each table: the tests of WHERE and of a FILTER (0: none), in a selection whose first
  * column is the grouping column.  NULL: there are too many tests.
  */
 static CachedTests *
@@ -161,7 +161,7 @@ add_test(const Tables *tables, const CachedTests *tests, const qb_test *test)
 	return extended;
 }
 
-/* Have the worker read the grouping columns of all pages; false: a chunk is gone. */
+/* Let the worker read the grouping columns of all pages; false: a chunk was freed. */
 static bool
 project_rows(const Tables *tables, const CachedTests *tests, GpuProjection projection, int most,
 			 Finding *finding)
@@ -182,8 +182,8 @@ project_rows(const Tables *tables, const CachedTests *tests, GpuProjection proje
 }
 
 /*
- * Find the group values of all rows that pass WHERE.  A column without NULLs is read only
- * once.  Returns a reason if that fails, or NULL.
+ * Find the values of the grouping column in all rows that pass WHERE.  NULL is searched for
+ * only if the column may have NULLs.  Returns the reason for a failure, or NULL.
  */
 static const char *
 find_values(const Tables *tables, int most)
@@ -206,7 +206,7 @@ find_values(const Tables *tables, int most)
 	return values->count + values->null > most ? "too many groups" : NULL;
 }
 
-/* Create the groups.  Returns a reason if that fails, or NULL. */
+/* Make the groups.  Returns the reason for a failure, or NULL. */
 static const char *
 make_groups(const Tables *tables, ScanGroups *groups, int count)
 {
@@ -231,10 +231,11 @@ typedef struct Together
 {
 	qb_groups groups;
 	SketchState *state[CACHED_STATES_MAX];
-	TopState *top[CACHED_STATES_MAX]; /* get the sketches in the end; NULL: no list */
+	TopState
+		*top[CACHED_STATES_MAX]; /* for each sketch: the list that takes it over; NULL: no list */
 } Together;
 
-/* The test that a row belongs to a group. */
+/* The test for the rows of a group. */
 static qb_test
 test_of(const GroupValues *values, int group)
 {
@@ -261,8 +262,8 @@ add_group(Together *together, const GroupValues *values, int group, SketchState 
 }
 
 /*
- * Add a group, with the sketch that counts its keys: the aggregate's own, or a new one for
- * its list.
+ * Add a group and the sketch that counts its keys: the aggregate's sketch, or a new sketch for
+ * the aggregate's list.
  */
 static void
 add_aggregate(Together *together, const GroupValues *values, int group, KeyedState *state)
@@ -272,7 +273,7 @@ add_aggregate(Together *together, const GroupValues *values, int group, KeyedSta
 	add_group(together, values, group, top ? TopSketchFor(top) : (SketchState *) state, top);
 }
 
-/* Count the keys of all groups together; false: not all were counted. */
+/* Count the keys of all groups in "together"; false: not all keys were counted. */
 static bool
 take_together(Together *together, const GpuColumnChunk *wanted, int wanted_count)
 {
@@ -292,7 +293,10 @@ take_together(Together *together, const GpuColumnChunk *wanted, int wanted_count
 			TopAddGroups(together->top, together->state, &together->groups, wanted, wanted_count));
 }
 
-/* Find the sketches of an aggregate that are certain to become dense, and so are on the device. */
+/*
+ * Set dense[i] for each sketch of an aggregate that certainly becomes dense.  Such a sketch is
+ * on the device.
+ */
 static void
 find_dense(const Together *all, const GpuColumnChunk *wanted, int wanted_count, bool *dense)
 {
@@ -301,7 +305,7 @@ find_dense(const Together *all, const GpuColumnChunk *wanted, int wanted_count, 
 		SketchGetDense((SketchState **) all->state, &all->groups, wanted, dense);
 }
 
-/* Count an aggregate's keys of one group; false: not all were counted. */
+/* Count an aggregate's keys of one group; false: not all keys were counted. */
 static bool
 take_group(const Tables *tables, int i, const CachedTests *tests, ScanAggregate *aggregate)
 {
@@ -319,8 +323,8 @@ take_group(const Tables *tables, int i, const CachedTests *tests, ScanAggregate 
 }
 
 /*
- * Count the keys of the groups whose sketches are not dense, one group at a time.  The groups
- * with dense sketches are added to "together".  Returns a reason if that fails, or NULL.
+ * Count the keys of the groups whose sketches are not dense, one group at a time.  Adds the
+ * groups with dense sketches to "together".  Returns the reason for a failure, or NULL.
  */
 static const char *
 take_explicit(const Tables *tables, int i, const CachedTests *tests, const bool *dense,
@@ -354,8 +358,8 @@ take_explicit(const Tables *tables, int i, const CachedTests *tests, const bool 
 }
 
 /*
- * Count the keys of the i-th aggregate of all groups: dense sketches together, the others one
- * by one.  "of" has room for all groups.  Returns a reason if that fails, or NULL.
+ * Count the keys of the i-th aggregate of all groups: dense sketches together, other sketches
+ * one by one.  "of": two empty sets of groups.  Returns the reason for a failure, or NULL.
  */
 static const char *
 take_all(const Tables *tables, int i, const CachedTests *tests, Together *of)
@@ -382,8 +386,9 @@ take_all(const Tables *tables, int i, const CachedTests *tests, Together *of)
 }
 
 /*
- * True if the i-th aggregate is a list, and the sketches of all groups are too large.  With several
- * devices they may all come here (pg/top_columns.c).
+ * True if the i-th aggregate is a list, and the sketches of all groups exceed the memory
+ * limit.  With several devices this process may receive all of these sketches
+ * (pg/top_columns.c).
  */
 static bool
 are_too_large(const Tables *tables, int i)
@@ -396,7 +401,10 @@ are_too_large(const Tables *tables, int i)
 			   (double) get_hash_memory_limit();
 }
 
-/* Count the keys of the i-th aggregate of all groups.  Returns a reason if that fails, or NULL. */
+/*
+ * Count the keys of the i-th aggregate of all groups.  Returns the reason for a failure, or
+ * NULL.
+ */
 static const char *
 take_aggregate(const Tables *tables, int i)
 {
@@ -413,8 +421,8 @@ take_aggregate(const Tables *tables, int i)
 }
 
 /*
- * Count the keys of all groups in these pages of one table or several.  Returns a reason if
- * that fails, or NULL.
+ * Count the keys of all groups in the valid pages of one table or several.  Returns the reason
+ * for a failure, or NULL.
  */
 const char *
 CachedGroupsTake(const CachedRun *run, int runs, ScanGroups *groups, int count)

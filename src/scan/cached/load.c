@@ -1,24 +1,23 @@
 /*
  * load.c
- *		Cached columns in SQL: qsketch_gpu_load and qsketch_gpu_unload, and the view
- *		qsketch_gpu_columns.
+ *		qsketch_gpu_load and qsketch_gpu_unload, and the view qsketch_gpu_columns.
  *
- * A table is cached chunk by chunk.  First comes a read of the map's page of the chunk.
- * Then each page whose bit is set is read once, for all columns.  A chunk whose pages
- * are all there and true is not copied again.
+ * A table is cached chunk by chunk.  First the map's page of the chunk is read.  Then each
+ * page whose bit is set is read once, for all columns.  A chunk is not loaded again if all its
+ * visible pages are cached and valid.
  *
  * Plans depend on which columns are cached.  So the table's entry in the relation cache is
- * declared invalid at the end, and queries that are prepared are planned anew.
+ * invalidated at the end, and prepared queries are planned again.
  *
  * Loading a column gives nobody access to its rows, because a plan uses a cached column only
- * if its user may read the column.  So whoever owns the table and may read its columns may
+ * if its user may read the column.  So a user who owns the table and may read its columns may
  * load them.
  *
  * The view lists the columns of this database that are cached or have evicted chunks.  A row
- * says how many keys a column has, and when it was last used.  So the row is shown only to
- * users who could count the keys themselves, because they may read the column and no row
- * security hides rows from them.  Monitoring must not wait for a lock, so the map of a table
- * that another session has locked is not read, and pages_true is NULL.
+ * has the number of a column's keys, and the time of its last use.  So a row is shown only to
+ * users who could count the keys themselves: they may read the column, and no row security
+ * hides rows from them.  The view must not wait for a lock.  So the map of a table that
+ * another session has locked is not read, and pages_true is NULL.
  *
  * src/scan/cached/load.c
  */
@@ -50,22 +49,25 @@
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
-/* The most columns that one call may load.  Each takes memory of two slots. */
+/*
+ * The most columns that one call may load.  For each column the process allocates two buffers
+ * of the size of a slot.
+ */
 #define COLUMNS_MAX 32
 
-/* Pages between two reports of how far a load has come. */
+/* Pages between two progress reports. */
 #define REPORT_PAGES 32
 
-/* A column that is being copied. */
+/* A column that is being loaded. */
 typedef struct LoadColumn
 {
 	GpuColumn column;
 	ColumnLocation location;
 	KeyType key;
-	GpuRef *ref; /* for each chunk: its copy before this load */
-	bool wanted; /* the current chunk is copied */
+	GpuRef *ref; /* for each chunk: its reference before this load */
+	bool wanted; /* the current chunk is being loaded */
 	bool failed; /* the worker had no memory for this column */
-	int there;   /* cached chunks, if none is freed meanwhile */
+	int there;   /* number of cached chunks, if none was freed in the meantime */
 	GpuColumnLoad load;
 } LoadColumn;
 
@@ -82,7 +84,7 @@ typedef struct Load
 	BufferAccessStrategy strategy;
 	PageTuples *tuples;
 	bool *null;            /* for each row of a page: it is NULL */
-	MemoryContext scratch; /* for hashing the keys of one page */
+	MemoryContext scratch; /* memory for hashing the keys of one page */
 } Load;
 
 /* ---- what may be loaded ---- */
@@ -100,8 +102,8 @@ is_owner(Oid relid)
 }
 
 /*
- * Open a table whose columns this user may load and unload.  A user who may not gets an error
- * before the table is locked.
+ * Open a table whose columns this user may load and unload.  Raises an error for any other
+ * user before the table is locked.
  */
 static Relation
 open_table(Oid relid)
@@ -133,7 +135,7 @@ check_table(Relation relation)
 						errdetail("The reason is: %s.", refusal)));
 }
 
-/* The number of a column that the table has. */
+/* The number of a column; raises an error if the table has no such column. */
 static AttrNumber
 find_column(Relation relation, const char *name)
 {
@@ -211,9 +213,9 @@ init_columns(Load *load, ArrayType *names)
 	}
 }
 
-/* ---- chunks that no plan can name any more ---- */
+/* ---- chunks of files that do not exist any more ---- */
 
-/* True if this is the file of an existing table. */
+/* True if the column's file is the current file of its table. */
 static bool
 is_current(const GpuColumn *column)
 {
@@ -229,8 +231,9 @@ is_current(const GpuColumn *column)
 }
 
 /*
- * Free the chunks of one table, or with InvalidOid those of files in this database that are
- * gone.  Files of uncommitted transactions look gone, too; losing their chunks does no harm.
+ * Free the chunks of one table; with InvalidOid those of this database whose file is not the
+ * file of a table any more.  A file of an uncommitted transaction is treated in the same way,
+ * and freeing its chunks does no harm.
  */
 static int64
 forget_chunks(Oid relid)
@@ -254,7 +257,7 @@ forget_chunks(Oid relid)
 
 /* ---- loading ---- */
 
-/* True if all visible pages of a chunk are cached and true. */
+/* True if all visible pages of a chunk are cached and valid. */
 static bool
 is_complete(const Load *load, const LoadColumn *column, uint32 chunk, const MapPage *map)
 {
@@ -267,7 +270,7 @@ is_complete(const Load *load, const LoadColumn *column, uint32 chunk, const MapP
 	return memcmp(&pages, &map->visible, sizeof(pages)) == 0;
 }
 
-/* Begin a chunk of each column that lacks it; false: no column needs this chunk. */
+/* Begin to load a chunk of each column that lacks it; false: no column lacks the chunk. */
 static bool
 begin_chunk(Load *load, uint32 chunk, const MapPage *map)
 {
@@ -315,8 +318,8 @@ add_page(Load *load, uint32 page, uint64 lsn)
 }
 
 /*
- * Pin the first page at or after *page whose bit is set, and set *page to its number;
- * InvalidBuffer: none is left.
+ * Pin the first page at or after *page whose bit is set, and set *page to its number.
+ * InvalidBuffer: no such page is left in the chunk.
  */
 static Buffer
 pin_visible(const Load *load, uint32 chunk, const MapPage *map, uint32 *page)
@@ -333,7 +336,7 @@ pin_visible(const Load *load, uint32 chunk, const MapPage *map, uint32 *page)
 
 /*
  * Read the pages of a chunk.  The next page is pinned early, so that it can be prefetched
- * while a page is copied.
+ * while a page is loaded.
  */
 static void
 read_chunk(Load *load, uint32 chunk, const MapPage *map)
@@ -383,7 +386,7 @@ end_chunk(Load *load, uint32 chunk, const MapPage *map)
 	}
 }
 
-/* True if a column has no room left, or if chunks of it were freed to make room for later ones. */
+/* True if the worker had no memory for a column, or freed chunks of a column to load later ones. */
 static bool
 is_full(const Load *load)
 {
@@ -413,7 +416,7 @@ load_chunk(Load *load, uint32 chunk)
 	}
 }
 
-/* The number of pages in the chunks of all columns. */
+/* The number of pages that are valid in all columns. */
 static int64
 count_pages(const Load *load)
 {
@@ -497,8 +500,8 @@ load_all(Load *load)
 /* ---- SQL ---- */
 
 /*
- * qsketch_gpu_load(table, columns): returns the number of pages that are now cached and
- * true.  Waits for the worker if it is starting.
+ * qsketch_gpu_load(table, columns): returns the number of pages that are now cached and valid
+ * in all columns.  Waits for the worker if the worker is starting.
  */
 PG_FUNCTION_INFO_V1(qsketch_gpu_load);
 Datum
@@ -520,7 +523,7 @@ qsketch_gpu_load(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(pages);
 }
 
-/* qsketch_gpu_unload(table): returns whether any column was cached. */
+/* qsketch_gpu_unload(table): returns true if any column was cached. */
 PG_FUNCTION_INFO_V1(qsketch_gpu_unload);
 Datum
 qsketch_gpu_unload(PG_FUNCTION_ARGS)
@@ -557,12 +560,12 @@ typedef struct Sum
 	int64 keys;
 	int64 bytes;
 	int64 pages;
-	int64 pages_true; /* by the visibility map alone */
+	int64 pages_true; /* valid pages, by the visibility map alone */
 	uint64 used;
-	GpuCachedColumn out; /* what was evicted, if anything */
+	GpuCachedColumn out; /* an entry of evicted chunks; zero: no chunk was evicted */
 } Sum;
 
-/* True if this user may count the column's keys.  The table may be gone. */
+/* True if this user may count the column's keys.  The table may not exist any more. */
 static bool
 may_see(Oid relid, AttrNumber attribute)
 {
@@ -571,8 +574,8 @@ may_see(Oid relid, AttrNumber attribute)
 }
 
 /*
- * True if the chunk belongs to the table's current file.  Only the catalog is read, without a
- * lock.
+ * True if the chunk belongs to the current file of a table.  Reads only the catalog, and takes
+ * no lock.
  */
 static bool
 is_of_table(const GpuColumn *column)
@@ -592,8 +595,8 @@ is_of_table(const GpuColumn *column)
 }
 
 /*
- * Add the figures of a chunk; nothing if it has just been freed.  The map is read only if the
- * table is open.
+ * Add the counts of a chunk.  A chunk that was freed in the meantime adds nothing.  The map is
+ * read only if "relation" is open.
  */
 static void
 add_cached(Sum *sum, Relation relation, const GpuCachedColumn *cached, const GpuColumnState *state)
@@ -623,7 +626,7 @@ is_same(const GpuCachedColumn *a, const GpuCachedColumn *b)
 	return memcmp(&a->column, &b->column, sizeof(a->column)) == 0;
 }
 
-/* Add the figures of all chunks of the first chunk's column. */
+/* Add the counts of all chunks of the column that the first entry names. */
 static void
 add_all_cached(Sum *sum, Relation relation, const GpuCachedColumn *cached, int count)
 {
@@ -670,8 +673,8 @@ put_row(ReturnSetInfo *result, const GpuColumn *column, const Sum *sum, bool map
 }
 
 /*
- * Open a table to read its visibility map; NULL: another session holds or waits for a lock
- * that conflicts.
+ * Open a table to read its visibility map; NULL: another session has or awaits a conflicting
+ * lock.
  */
 static Relation
 open_unless_locked(Oid relid)
@@ -687,8 +690,8 @@ open_unless_locked(Oid relid)
 }
 
 /*
- * Add the row of a column, whose chunks begin the list.  For a user who may not see the row,
- * no table is locked.
+ * Add the row of a column.  Its first chunk is the first entry of the list.  A table is locked
+ * only if the user may see the row.
  */
 static void
 put_column(ReturnSetInfo *result, const GpuCachedColumn *cached, int count)

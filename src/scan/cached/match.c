@@ -1,28 +1,24 @@
 /*
  * match.c
- *		What cached columns can do for a query: which aggregates take keys from them and how,
- *		which conditions the worker tests, and how many pages the planner expects not to be
- *		read.
+ *		Which aggregates and conditions cached columns can serve, and for how many pages.
  *
  * Sketches, Bloom filters and collections of sets do not depend on the order of rows.  Lists
- * of top keys do, but get exact counts.  A frequency filter draws the bits of a row by the
- * row's number, so the scan reads its rows.  count gets the number of rows from cached
- * columns, too.  Elements of sets that are numbers come from cached columns.  Elements of
- * other types do not, because they need 128-bit fingerprints, and cached columns have only 64
- * bits.
+ * of top keys depend on it, but receive exact counts.  A frequency filter draws the bits of a
+ * row by the number of the row, so the scan reads its rows.  count also receives the number of
+ * rows from cached columns.  Elements of sets come from cached columns if they are numbers.
+ * Other elements need fingerprints of 128 bits, but cached columns have only 64 bits.
  *
- * The worker tests the conditions that are tests on the page against numbers or for NULL
- * (conditions.c), if all columns that they name can be cached.  If one condition of a query
- * is of another kind, the scan reads all pages.  Values that columns are compared with are
- * evaluated when the first keys are taken from cached columns.  The order of these conditions
- * does not matter, because none raises an error or calls a function, and the worker tests all
- * of them before anybody sees a row.
+ * The worker tests conditions that compare a column with numbers, or test it for NULL
+ * (conditions.c), if all columns of the conditions can be cached.  If a query has any other
+ * condition, the scan reads all pages.  Operands are evaluated when the first keys are counted
+ * from cached columns.  The order of the conditions does not matter: none of them raises an
+ * error or calls a function, and the worker tests all of them before any row is used.
  *
- * The worker keeps how many pages of each chunk were still true when a query checked the
- * chunk last.  The visibility map says how many pages are all-visible now; pages that were
- * changed are not.  The planner's estimate for a chunk is the smaller of the two numbers.
- * It is too large in two cases: if the pages that had changed at the last check are not those
- * that have changed since, and if pages were changed and vacuumed since.
+ * The worker stores how many pages of each chunk were valid at the last check of the chunk.
+ * The visibility map has the number of pages that are all-visible now, which excludes changed
+ * pages.  The planner's estimate for a chunk is the smaller of the two numbers.  It is too
+ * large in two cases: if the pages changed since the check are not those that had changed
+ * before the check, and if pages were changed and vacuumed since the check.
  *
  * src/scan/cached/match.c
  */
@@ -42,8 +38,8 @@
 #include "utils/rel.h"
 
 /*
- * Returns why a family takes no keys from cached columns; NULL: it takes them.  "grouped":
- * the keys are counted for each group.
+ * Returns why a family receives no keys from cached columns; NULL: it does.  "grouped": the
+ * keys are counted for each group.
  */
 static const char *
 family_refusal(const ColumnFamily *family, const Const *template, bool grouped)
@@ -77,7 +73,7 @@ attribute_of(Relation relation, const Var *column)
 
 /*
  * Returns why the keys of an aggregate, or its counts of values, cannot come from a cached
- * column.
+ * column; NULL: they can.
  */
 static const char *
 key_refusal(Relation relation, const ColumnScanCall *call)
@@ -111,8 +107,8 @@ key_refusal(Relation relation, const ColumnScanCall *call)
 }
 
 /*
- * Returns why a call takes no keys from cached columns, as far as the call alone tells; NULL:
- * no reason.
+ * Returns why a call receives no keys from cached columns, as far as the call shows; NULL: no
+ * reason is known.
  */
 static const char *
 call_refusal(Relation relation, const ColumnScanCall *call, const CachedQuery *query)
@@ -124,14 +120,14 @@ call_refusal(Relation relation, const ColumnScanCall *call, const CachedQuery *q
 	refusal = family_refusal(call->family, call->template, query->group != NULL);
 	if (refusal == NULL)
 		refusal = key_refusal(relation, call);
-	/* all processes build a collection of sets together, and need its rows here */
+	/* the processes build a collection of sets together, so they need its rows in their memory */
 	if (refusal == NULL && query->parallel &&
 		(query->group || call->family == &column_families[FAMILY_SETS]))
 		refusal = "a parallel plan";
 	return refusal;
 }
 
-/* Returns why the state of an aggregate takes no keys from cached columns; NULL: it takes them. */
+/* Returns why the state of an aggregate receives no keys from cached columns; NULL: it does. */
 static const char *
 state_refusal(const ScanAggregate *aggregate)
 {
@@ -152,7 +148,7 @@ state_refusal(const ScanAggregate *aggregate)
 			   : NULL;
 }
 
-/* Returns why the states of a run take no keys from cached columns; NULL: they take them. */
+/* Returns why the states of a run receive no keys from cached columns; NULL: they do. */
 const char *
 CachedStatesRefusal(const ScanAggregate *aggregate, int count)
 {
@@ -189,8 +185,8 @@ add_rows(ScanAggregate *aggregate, const GpuColumnChunk *chunk, int chunks)
 }
 
 /*
- * Count the keys of the chunks for an aggregate.  Pages whose keys were counted are taken off
- * the chunks' sets.
+ * Count the keys of the chunks for an aggregate.  Pages whose keys were counted are removed
+ * from the sets of the chunks.
  */
 static void
 add_keys(ScanAggregate *aggregate, const GpuColumnChunk *chunk, int chunks)
@@ -224,7 +220,7 @@ condition_refusal(Relation relation, const ScanCondition *condition)
 	return NULL;
 }
 
-/* The number of a column among those that the scan needs, to which it is added if it is new. */
+/* The number of a column among those that the scan needs.  A new column is added. */
 static int
 number_of(CachedColumns *cached, const GpuColumn *column)
 {
@@ -239,7 +235,7 @@ number_of(CachedColumns *cached, const GpuColumn *column)
 	return cached->columns++;
 }
 
-/* The number of the column of a condition. */
+/* The number of the column of a condition.  A new column is added. */
 static int
 number_of_condition(CachedColumns *cached, Relation relation, const ScanCondition *condition)
 {
@@ -251,7 +247,7 @@ number_of_condition(CachedColumns *cached, Relation relation, const ScanConditio
 
 /*
  * Add the columns of conditions to those that the scan needs.  Returns why one of the
- * conditions cannot be tested on cached columns, or NULL.
+ * conditions cannot be tested on cached columns; NULL: all can.
  */
 static const char *
 need_clauses(CachedColumns *cached, Relation relation, List *clauses)
@@ -272,7 +268,7 @@ need_clauses(CachedColumns *cached, Relation relation, List *clauses)
 	return NULL;
 }
 
-/* The number of an integer column, which is added if it is new. */
+/* The number of an integer column.  A new column is added. */
 static int
 need_integer(CachedColumns *cached, Relation relation, const Var *var)
 {
@@ -282,8 +278,8 @@ need_integer(CachedColumns *cached, Relation relation, const Var *var)
 }
 
 /*
- * The number of the column of a call's keys.  count(*) has no column.  Any cached column can
- * tell the number of rows, so count(*) uses the column of the first call that has one.
+ * The number of the column of a call's keys.  count(*) has no column.  Any cached column shows
+ * the number of rows, so count(*) uses the column of the first call that has one.
  */
 static int
 need_key(CachedColumns *cached, Relation relation, List *calls, const ColumnScanCall *call)
@@ -304,8 +300,8 @@ need_key(CachedColumns *cached, Relation relation, List *calls, const ColumnScan
 }
 
 /*
- * Returns why a scan cannot take groups from cached columns, as far as is known before a run,
- * or NULL.
+ * Returns why a scan cannot form groups from cached columns, as far as is known before a run;
+ * NULL: no reason is known.
  */
 static const char *
 group_refusal(Relation relation, const Var *group)
@@ -369,12 +365,11 @@ CachedColumnsNeed(CachedColumns *cached, Relation relation, const CachedQuery *q
 	return refusal;
 }
 
-/* ---- what is tested in a run ---- */
+/* ---- the tests of a run ---- */
 
 /*
- * Find or add a column in the selection of the tests.  "number" is the scan's number of the
- * column, and *position becomes its index in the selection.  False: the selection has too many
- * columns.
+ * Find or add a column in the selection of the tests.  "number": the column's number in the
+ * scan.  *position: its index in the selection.  False: the selection has too many columns.
  */
 bool
 CachedTestsColumn(CachedTests *tests, int number, uint16 *position)
@@ -393,8 +388,8 @@ CachedTestsColumn(CachedTests *tests, int number, uint16 *position)
 }
 
 /*
- * Add the list of numbers of a condition, behind the "*used" numbers of other lists.  False:
- * the list is too long.
+ * Add a condition's list of numbers to the selection, after the *used numbers of other lists.
+ * False: the selection has no space for the list.
  */
 static bool
 add_list(qb_selection *selection, qb_test *test, const ScanCondition *condition, int *used)
@@ -408,7 +403,7 @@ add_list(qb_selection *selection, qb_test *test, const ScanCondition *condition,
 	return true;
 }
 
-/* Add a test of the column with this number.  False: there is no room for the test. */
+/* Add a test of the column with this number.  False: the selection has no space for the test. */
 bool
 CachedTestsAdd(CachedTests *tests, int column, const qb_test *test)
 {
@@ -425,8 +420,8 @@ CachedTestsAdd(CachedTests *tests, int column, const qb_test *test)
 }
 
 /*
- * Have the worker return a column's numbers beside the keys, for rows in which the column is
- * not NULL.  False: there is no room for the test that this takes.
+ * Let the worker return the numbers of a column together with the keys, for rows in which the
+ * column is not NULL.  False: the selection has no space for this test.
  */
 bool
 CachedTestsPair(CachedTests *tests, int column)
@@ -440,7 +435,7 @@ CachedTestsPair(CachedTests *tests, int column)
 	return true;
 }
 
-/* Add a condition whose operand was evaluated.  False: there is no room for the condition. */
+/* Add a condition whose operand was evaluated.  False: the selection has no space for it. */
 static bool
 add_condition(CachedTests *tests, int column, const ScanCondition *condition)
 {
@@ -475,7 +470,7 @@ add_conditions(const CachedRun *run, ScanConditions *conditions, CachedTests *te
 	return fits;
 }
 
-/* Add this run's tests of WHERE and of a filter (0: none).  False: there are too many tests. */
+/* Add this run's tests of WHERE and of a FILTER (0: none).  False: there are too many tests. */
 bool
 CachedConditionsTests(const CachedRun *run, int filter, CachedTests *tests)
 {
@@ -485,7 +480,7 @@ CachedConditionsTests(const CachedRun *run, int filter, CachedTests *tests)
 
 /* ---- chunks of columns ---- */
 
-/* A chunk with the pages whose keys are wanted, and the tests that rows must pass. */
+/* A chunk with the pages whose keys are requested, and the tests that rows must pass. */
 GpuColumnChunk
 CachedChunk(const CachedKeys *keys, uint32 chunk)
 {
@@ -539,7 +534,7 @@ CachedChunks(const CachedKeys *keys, int tables, int *wanted_count)
 }
 
 /*
- * Count the keys of all these tables for an aggregate.  The chunks of all are requested
+ * Count the keys of all tables for an aggregate.  The chunks of all tables are requested
  * together.
  */
 void
@@ -597,8 +592,9 @@ visible_pages(Relation relation, const CachedColumns *needed, uint32 chunks)
 }
 
 /*
- * Estimate the fraction of a table's pages that need not be read.  "group" is the grouping
- * column or NULL, "groups" the number of its values.  "parallel": in a parallel plan.
+ * Estimate the fraction of a table's pages that need not be read.  "group": the grouping
+ * column, or NULL.  "groups": the expected number of groups.  "parallel": the plan is
+ * parallel.
  */
 double
 ScanCopiedFraction(PlannerInfo *root, const RelOptInfo *table, List *calls, const Var *group,

@@ -1,30 +1,28 @@
 /*
  * use.c
- *		Cached columns in a scan: the worker counts their keys, and the scan reads
- *		the other pages.
+ *		Uses cached columns in a scan: the worker counts their keys, the scan reads other pages.
  *
- * A page is taken from cached columns if all columns that the query names have a true copy of
- * it.  The scan leaves the page out if all aggregates have got its keys.  A chunk may be
- * freed while it is used.  Then an aggregate may have the keys of pages that another
- * aggregate lacks.  These pages are read for the second aggregate alone.
+ * A page is used from cached columns if it is valid in all columns that the query needs.  The
+ * scan does not read a page if all aggregates have received its keys.  A chunk may be freed
+ * while it is used.  Then one aggregate may have the keys of pages that another aggregate
+ * lacks.  These pages are read for the second aggregate alone.
  *
- * Scans of partitions fill the same aggregates.  The first scan uses the cached columns of
- * all their tables, as if these were one table: it requests the chunks of all tables before
- * it waits for the first chunk.  Each scan then reads the pages of its own table that are
- * left.
+ * Scans of partitions fill the same aggregates.  The first scan uses the cached columns of all
+ * their tables as if these were one table: it requests the chunks of all tables before it
+ * waits for the first chunk.  Each scan then reads the remaining pages of its own table.
  *
- * In a parallel scan the first process to arrive checks the map, announces to the others
- * which pages are true in the cached columns, and then has the keys of these pages counted.
- * The others wait only for this check.  No process checks the map for itself, because a page might
- * change between two checks, and would then be counted twice or never.  All processes have one
- * snapshot, and none reads a page before the check.  So what cached.h says of one process
- * holds for all.
+ * In a parallel scan the first process that arrives checks the map, announces the valid pages
+ * to the other processes, and lets the worker count their keys.  The other processes wait only
+ * for this check.  They do not check the map themselves, because a page might change between
+ * two checks, and would then be counted twice or never.  All processes have the same snapshot,
+ * and none reads a page before the check.  So the proof in cached.h applies to all processes
+ * together.
  *
- * The process that uses the cached columns may fail to get the keys of some pages that it has
- * announced.  It reads these pages itself, before any others.
+ * The process that uses the cached columns may fail to receive the keys of some announced
+ * pages.  It reads these pages itself, before any other page.
  *
  * If the first process uses no cached columns, each process reads the pages that PostgreSQL's
- * own parallel scan gives it.
+ * parallel scan assigns to it.
  *
  * src/scan/cached/use.c
  */
@@ -40,7 +38,7 @@
 #include "utils/snapmgr.h"
 #include "utils/wait_event.h"
 
-/* The size of the text that says why cached columns are not used. */
+/* Bytes of the text that says why cached columns are not used. */
 #define REFUSAL_BYTES 96
 
 typedef enum MapCheck
@@ -88,8 +86,8 @@ SharedPagesReset(SharedPages *shared, dsa_area *area)
 /* ---- the check of the map ---- */
 
 /*
- * True: this process must check the map and announce the result.  False: another process
- * has done so.
+ * True: this process must check the map and announce the result.  False: another process has
+ * announced it.
  */
 static bool
 must_check_map(SharedPages *shared)
@@ -121,8 +119,8 @@ end_map_check(SharedPages *shared)
 }
 
 /*
- * Announce the pages of the table that other processes do not read.  False: there is no
- * memory for that, and nothing was announced.
+ * Announce the valid pages of the table, which other processes then do not read.  False: there
+ * is not enough shared memory, and nothing was announced.
  */
 static bool
 announce(const CachedUse *use, const GpuPages *pages, uint32 chunks)
@@ -141,7 +139,10 @@ announce(const CachedUse *use, const GpuPages *pages, uint32 chunks)
 
 /* ---- in one process ---- */
 
-/* Find out whether a scan can use cached columns; NULL: no column of the table is cached. */
+/*
+ * List the columns that a scan needs, with a refusal if it cannot use cached columns.  NULL:
+ * no columns are cached on a GPU.
+ */
 CachedColumns *
 CachedColumnsCreate(Relation relation, const CustomScan *plan, const ScanAggregate *aggregate,
 					int count)
@@ -168,7 +169,7 @@ CachedColumnsCreate(Relation relation, const CustomScan *plan, const ScanAggrega
 	return cached;
 }
 
-/* Find the cached chunks of all columns; false: a column has none. */
+/* Find the cached chunks of all columns; false: a column has no cached chunk. */
 static bool
 find_cached_chunks(CachedRun *run)
 {
@@ -186,8 +187,8 @@ find_cached_chunks(CachedRun *run)
 }
 
 /*
- * Find the pages of each table whose copies are true in all columns.  The chunks of all
- * tables are checked together.
+ * Find the pages of each table that are valid in all columns.  The chunks of all tables are
+ * checked together.
  */
 static void
 find_true_pages(const CachedRun *run, int runs)
@@ -209,7 +210,7 @@ find_true_pages(const CachedRun *run, int runs)
 	pfree(check);
 }
 
-/* Collect the pages that the scan leaves out: those whose keys all aggregates have. */
+/* Set the pages that the scan does not read, because all aggregates have received their keys. */
 static void
 leave_out(const CachedRun *run)
 {
@@ -221,7 +222,10 @@ leave_out(const CachedRun *run)
 		cached->pages += GpuPagesCount(&run->pages[chunk]);
 }
 
-/* Note which pages the i-th aggregate has got: all pages of the run except those in "left". */
+/*
+ * Set the pages that the i-th aggregate has received: all pages of the run except those in
+ * "left".  Removes the pages in "left" from the run.
+ */
 static void
 note_taken(const CachedRun *run, int i, GpuPages *left)
 {
@@ -235,8 +239,8 @@ note_taken(const CachedRun *run, int i, GpuPages *left)
 }
 
 /*
- * Count the keys of all tables' pages for all aggregates, and note the pages that were
- * counted for all.
+ * Count the keys of all tables' pages for all aggregates, and set the pages that were counted
+ * for all aggregates.
  */
 static void
 take_pages(const CachedRun *run, int runs, ScanAggregate *aggregate, int count)
@@ -259,7 +263,7 @@ take_pages(const CachedRun *run, int runs, ScanAggregate *aggregate, int count)
 	pfree(keys);
 }
 
-/* The tests of each aggregate in this run; NULL: they are too much for the worker. */
+/* The tests of each aggregate in this run; NULL: they exceed the limits of the worker. */
 static CachedTests *
 make_tests(const CachedRun *run, const ScanAggregate *aggregate, int count)
 {
@@ -277,7 +281,7 @@ make_tests(const CachedRun *run, const ScanAggregate *aggregate, int count)
 	return tests;
 }
 
-/* Note the pages that were announced to other processes, but were not counted. */
+/* Set the pages that were announced to other processes, but were not counted. */
 static void
 note_uncounted(const CachedRun *run, GpuPages *announced_pages)
 {
@@ -293,8 +297,8 @@ note_uncounted(const CachedRun *run, GpuPages *announced_pages)
 }
 
 /*
- * Announce the true pages to the other processes, and have their keys counted.  Returns why
- * that failed, or NULL.
+ * Announce the valid pages to the other processes, and count their keys.  Returns the reason
+ * for a failure, or NULL.
  */
 static const char *
 take_shared(const CachedRun *run, const CachedUse *use)
@@ -309,7 +313,7 @@ take_shared(const CachedRun *run, const CachedUse *use)
 	return NULL;
 }
 
-/* Have the keys of groups counted.  Returns why that failed, or NULL. */
+/* Count the keys for all groups.  Returns the reason for a failure, or NULL. */
 static const char *
 take_groups(const CachedRun *run, int runs, const CachedUse *use)
 {
@@ -321,7 +325,7 @@ take_groups(const CachedRun *run, int runs, const CachedUse *use)
 	return refusal;
 }
 
-/* Have the keys of several tables counted.  A parallel scan passes a single table. */
+/* Count the keys of several tables.  A parallel scan passes a single table. */
 static void
 take_all(const CachedRun *run, int runs, const CachedUse *use)
 {
@@ -345,7 +349,7 @@ take_all(const CachedRun *run, int runs, const CachedUse *use)
 	}
 }
 
-/* Drop what is known of the last run.  No cached columns are used until use_cached_columns() is called. */
+/* Forget the last run.  Cached columns are not used until use_cached_columns() is called. */
 static void
 forget(const CachedUse *use)
 {
@@ -362,8 +366,8 @@ forget(const CachedUse *use)
 }
 
 /*
- * Prepare the use of cached columns.  Returns why they cannot be used, or NULL.  If the run
- * has "tests" afterwards, cached columns are used.
+ * Prepare the use of cached columns.  Returns why they cannot be used, or NULL.  Sets
+ * run->tests if they will be used.
  */
 static const char *
 prepare(CachedRun *run, const CachedUse *use)
@@ -383,8 +387,8 @@ prepare(CachedRun *run, const CachedUse *use)
 }
 
 /*
- * Returns why the states of the aggregates take no keys from cached columns; NULL: they take
- * them, or the groups are not made yet.
+ * Returns why the states of the aggregates receive no keys from cached columns; NULL: they do,
+ * or the groups do not exist yet.
  */
 static const char *
 states_refusal(const CachedUse *use)
@@ -394,7 +398,7 @@ states_refusal(const CachedUse *use)
 	return use->groups ? NULL : CachedStatesRefusal(use->aggregate, use->count);
 }
 
-/* Use the cached columns of several tables, where there are any. */
+/* Use the cached columns of all tables that have cached columns. */
 static void
 use_cached_columns(const CachedUse *use, int uses)
 {
@@ -421,11 +425,11 @@ use_cached_columns(const CachedUse *use, int uses)
 	pfree(run);
 }
 
-/* ---- the pages that are left in a parallel scan ---- */
+/* ---- the pages that a process of a parallel scan reads ---- */
 
 /*
- * Announce that no cached columns are used, unless something was announced before.  "refusal"
- * says why not, or is NULL.
+ * Announce that no cached columns are used, unless pages were announced before.  "refusal":
+ * the reason, or NULL.
  */
 static void
 announce_none(SharedPages *shared, const char *refusal)
@@ -447,7 +451,10 @@ SharedPagesRefusal(const SharedPages *shared)
 	return shared->refusal[0] ? pstrdup(shared->refusal) : NULL;
 }
 
-/* The pages that no process of a parallel scan reads, known after the check. */
+/*
+ * The pages that were announced, which other processes do not read.  They are known after the
+ * check.
+ */
 static PageSet
 announced(SharedPages *shared, dsa_area *area)
 {
@@ -457,10 +464,11 @@ announced(SharedPages *shared, dsa_area *area)
 }
 
 /*
- * Begin the runs of scans that fill the same aggregates or groups, whose states the first
- * scan has.  The keys are counted from the cached columns of all tables together.  In a
- * parallel scan, which is always alone, another process may do that.  Sets "all" of each scan
- * to the pages to leave out.  Returns what this process leaves out of the first table.
+ * Begin the runs of scans that fill the same aggregates or groups.  The first scan has their
+ * states.  The keys of the cached columns of all tables are counted together.  A parallel scan
+ * is always the only scan, and another of its processes may count the keys.  Sets "all" of
+ * each scan to the pages that it does not read.  Returns the pages of the first table that
+ * this process does not read.
  */
 LeftOut
 CachedColumnsBegin(const CachedUse *use, int uses)
@@ -489,7 +497,7 @@ CachedColumnsBegin(const CachedUse *use, int uses)
 	return left_out;
 }
 
-/* True if the table has cached columns, whether they are used or not. */
+/* True if columns of the table are cached. */
 static bool
 has_cached_columns(Oid relid)
 {

@@ -1,26 +1,27 @@
 /*
  * expr.c
- *		Values of grouping expressions such as ts::date, k % 100 or lower(name); also of keys
- *		that are steps of times or remainders, and of conditions on steps of times.
+ *		Values of expressions in GROUP BY, in keys and in conditions, and a cache of them.
  *
- * The executor evaluates them (columns.c).  Quotients and remainders of a column by a
- * constant are computed here, since the executor would take longer than all other work on a
- * row.
+ * The expressions are grouping expressions such as ts::date, k % 100 or lower(name), keys that
+ * are steps of times or remainders, and conditions on steps of times.  The executor evaluates
+ * them (columns.c).  Quotients and remainders of a column by a constant are computed in this
+ * file, because the executor would take longer than all other work on a row.
  *
- * For an expression of one integer column a cache has the values for the last inputs.
+ * If an expression needs only one column, of integers, a cache has its values for the last
+ * inputs.
  *
  * Most times differ, but many of them have the same day or hour.  So for functions that cut
- * times into steps the cache has values for spans of times, each 2^shift microseconds long.
- * A span has one value, or two if a step begins in it (steps.c).  The ends of a span are
- * evaluated only after some rows in it have come, so spans with few rows cost nothing.  If a
- * span has more than two values, all spans are made shorter than a step.
+ * times into steps the cache has values for spans of times, each 2^shift microseconds long.  A
+ * span has one value, or two if a step begins in it (steps.c).  The ends of a span are
+ * evaluated only after several rows of the span were read, so spans with few rows cost
+ * nothing.  If a span has more than two values, all spans are made shorter than a step.
  *
- * Only values that rows have are kept.  The expression is not evaluated for other inputs,
- * since it may have no value there, as 1 / (ts::date - '2026-01-01').  The cache is switched
- * off if it does not pay.  Filling it with spans takes more rows than with single inputs, so
- * with spans this is decided after more misses.  If the offset of a time zone changes within
- * a span, each row in it is evaluated.  Once a span is known to be of this kind, its rows are
- * no longer counted as misses.
+ * Only values of inputs that rows have are cached.  The expression is not evaluated for other
+ * inputs, because it may raise an error for them, as 1 / (ts::date - '2026-01-01') does.  The
+ * cache is switched off if too few rows find their value in it.  A cache of spans needs more
+ * rows to be filled than a cache of single inputs, so it is switched off only after more
+ * misses.  If the offset of a time zone changes within a span, each row of the span is
+ * evaluated.  Once this is known, rows of the span do not count as misses.
  *
  * src/scan/groups/expr.c
  */
@@ -33,20 +34,17 @@
 #define CACHE_BITS  11
 #define SPANS_BYTES (sizeof(Span) << CACHE_BITS)
 
-/* Spans have 76 hours at first, and 4 milliseconds at least. */
+/* A span has 76 hours at first, and at least 4 milliseconds. */
 #define FIRST_SHIFT 38
 #define LEAST_SHIFT 12
 
 /*
- * Rows in a span before its pieces are looked for, which takes about as long as evaluating a
- * few rows.
+ * Number of rows of a span after which its pieces are searched for.  The search takes about as
+ * long as evaluating a few rows.
  */
 #define ROWS_BEFORE 8
 
-/*
- * Misses after which the use of the cache is checked: where it has inputs, and where it has
- * spans.
- */
+/* Misses after which the use of the cache is checked: for single inputs, and for spans. */
 #define INPUTS_MISSED 1024
 #define SPANS_MISSED  65536
 
@@ -57,22 +55,22 @@ typedef enum PieceState
 	PIECE_NULL
 } PieceState;
 
-/* A span of inputs, which has at most two pieces with one value each. */
+/* A span of inputs.  It has one piece or two, and each piece has one value. */
 typedef struct Span
 {
-	int64 number;  /* its inputs, shifted right */
+	int64 number;  /* its inputs, shifted right by "shift" */
 	int64 change;  /* first input of the second piece */
 	int64 bits[2]; /* the value of each piece */
 	uint8 state[2];
-	uint8 rows; /* rows in it before its pieces were looked for; 0: unused */
+	uint8 rows; /* rows read before the pieces were searched for; 0: unused */
 	bool known; /* the pieces are known */
 } Span;
 
 typedef struct GroupCache
 {
-	TimeSteps *steps; /* for spans of times; NULL: spans are single inputs */
+	TimeSteps *steps; /* steps of times; NULL: spans are single inputs */
 	bool on;          /* the cache is in use */
-	int shift;        /* a span has 1 << shift inputs */
+	int shift;        /* a span has 2^shift inputs */
 	int64 reads;      /* reads since the last check, without those that filled the cache */
 	int misses;       /* reads for which the expression was evaluated */
 	Span *span;       /* 1 << CACHE_BITS spans; NULL: no run is in progress */
@@ -82,11 +80,12 @@ struct GroupExpression
 {
 	KeyKind kind; /* kind of the expression's values */
 	ColumnExpression *evaluated;
-	const ColumnLocation *column; /* the only column that it needs; NULL: it needs others */
-	GroupCache *cache;            /* NULL: it is not a function of one integer with short values */
-	KeyKind input_kind;           /* kind of that integer */
-	int64 divisor; /* the expression is the integer divided by this; 0: no division */
-	bool rest;     /* the expression is the remainder of that division */
+	const ColumnLocation
+		*column;        /* the only column that the expression needs; NULL: none, or several */
+	GroupCache *cache;  /* NULL: the expression has no cache */
+	KeyKind input_kind; /* kind of that integer */
+	int64 divisor;      /* the expression is the integer divided by this; 0: no division */
+	bool rest;          /* the expression is the remainder of that division */
 };
 
 /* ---- evaluating ---- */
@@ -106,7 +105,7 @@ set_value(const GroupExpression *expression, Datum result, bool null, GroupValue
 		GroupSetNumber(value, expression->kind, result);
 		return;
 	}
-	/* a string lies in the tuple or in the expression's memory */
+	/* the string stays in the tuple or in the expression's memory */
 	old = MemoryContextSwitchTo(
 		ColumnExpressionContext(expression->evaluated)->ecxt_per_tuple_memory);
 	value->string = PG_DETOAST_DATUM_PACKED(result);
@@ -142,7 +141,7 @@ span_of(GroupCache *cache, int64 number)
 	return &cache->span[hash >> (64 - CACHE_BITS)];
 }
 
-/* The value for an input; false: it is not known. */
+/* Find the cached value for an input; false: it is not cached. */
 static bool
 find_cached(GroupCache *cache, int64 input, GroupValue *value)
 {
@@ -159,8 +158,8 @@ find_cached(GroupCache *cache, int64 input, GroupValue *value)
 }
 
 /*
- * Find the pieces of a span.  If it has more than two, all spans are made shorter, and this
- * one is gone.
+ * Find the pieces of a span.  If the span has more than two pieces, all spans are made
+ * shorter, and the cache is empty again.
  */
 static void
 divide(GroupCache *cache, Span *span)
@@ -202,8 +201,8 @@ count_miss(GroupCache *cache, int most)
 }
 
 /*
- * Keep the value of an input in a cache of single inputs.  The evaluations that fill the
- * cache are not counted as misses.
+ * Store the value of an input in a cache of single inputs.  Evaluations that fill an empty
+ * entry are not counted as misses.
  */
 static void
 keep_input(GroupCache *cache, Span *span, int64 input, const GroupValue *value)
@@ -219,8 +218,8 @@ keep_input(GroupCache *cache, Span *span, int64 input, const GroupValue *value)
 }
 
 /*
- * Keep the value of an input.  When its span has had enough rows, look for the span's pieces
- * first.
+ * Store the value of an input in the cache.  After enough rows of its span, find the span's
+ * pieces first.
  */
 static void
 keep_cached(GroupCache *cache, int64 input, const GroupValue *value)
@@ -248,8 +247,8 @@ keep_cached(GroupCache *cache, int64 input, const GroupValue *value)
 /* ---- the expression ---- */
 
 /*
- * Recognize the quotient or remainder of a column and a constant of the same width.  Neither
- * can raise an error unless the divisor is 0 or -1.
+ * Recognize the quotient or remainder of a column and a constant of the same width.  The
+ * division raises no error unless the divisor is 0 or -1.
  */
 static void
 match_division(GroupExpression *expression, const Expr *expr)
@@ -273,8 +272,8 @@ match_division(GroupExpression *expression, const Expr *expr)
 }
 
 /*
- * Create the cache if the expression has a single column, of integers, and its values are no
- * strings.
+ * Create the cache if the expression needs a single column, of integers, and its values are
+ * not strings.
  */
 static void
 init_cache(GroupExpression *expression, const Expr *expr)
@@ -307,8 +306,9 @@ GroupExpressionCreate(Expr *expr, KeyKind kind, ColumnExpression *evaluated)
 }
 
 /*
- * True if it is a division, or the step of a time, so that few rows are evaluated.  A cache
- * of single inputs is no faster than short expressions such as user_id + 1.
+ * True if the expression is a division, or has one value in each step of times.  In both cases
+ * few rows are evaluated.  For other short expressions such as user_id + 1, a cache of single
+ * inputs would not be faster than evaluating.
  */
 bool
 GroupExpressionIsShort(const GroupExpression *expression)
@@ -317,9 +317,9 @@ GroupExpressionIsShort(const GroupExpression *expression)
 }
 
 /*
- * Estimate the fraction of the rows for which an expression with this call, which cuts times
- * into steps, is evaluated.  If rows do not come in the order of time, all steps must fit
- * into the cache at a time.
+ * Estimate the fraction of the rows for which an expression is evaluated.  "call" is its
+ * function that cuts times into steps.  If rows are not in the order of time, the cache must
+ * have entries for all steps at the same time.
  */
 double
 GroupExpressionEvaluated(PlannerInfo *root, Expr *call)
@@ -349,8 +349,8 @@ GroupExpressionStart(GroupExpression *expression)
 }
 
 /*
- * End a run, and free the cache.  Partitions are scanned one after another, so only one has a
- * cache.
+ * End a run, and free the cache.  Partitions are scanned one by one, so only one scan has a
+ * cache at a time.
  */
 void
 GroupExpressionEnd(GroupExpression *expression)
@@ -361,7 +361,10 @@ GroupExpressionEnd(GroupExpression *expression)
 	expression->cache->span = NULL;
 }
 
-/* Find the value of the expression in the cache, or compute it; false: it must be evaluated. */
+/*
+ * Find the value of the expression in the cache, or compute the division; false: the
+ * expression must be evaluated.
+ */
 static inline bool
 find(GroupExpression *expression, int64 input, GroupValue *value)
 {
@@ -372,7 +375,7 @@ find(GroupExpression *expression, int64 input, GroupValue *value)
 	return true;
 }
 
-/* Read the value of the expression for a tuple.  A string is valid until the next value is read. */
+/* Read the value of the expression for a tuple.  A string lasts until the next value is read. */
 void
 GroupExpressionRead(GroupExpression *expression, HeapTupleHeader tuple, GroupValue *value)
 {

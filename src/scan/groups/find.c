@@ -3,15 +3,15 @@
  *		The values that rows are grouped by, and the group of each tuple of a page.
  *
  * Each column or expression gives a value.  The bits of a number are the number itself; for
- * floats see keytype.h.  A group of 0 whose first row has -0 returns -0.  The bits of a
- * string are its hash, with the secret of the process.  Strings with equal bits are compared
- * byte by byte.  Some types have equal values with different bytes.  Their values, and those
- * of other types of variable length, are hashed and compared by the functions of the type.
+ * floats see keytype.h.  A group of 0 whose first row has -0 returns -0.  The bits of a string
+ * are a hash of its bytes and a secret of the process.  Strings with equal bits are compared
+ * byte by byte.  Some types have equal values with different bytes.  Values of these types,
+ * and of other types of variable length, are hashed and compared by the functions of the type.
  * As in other plans a group has the value of its first row.
  *
  * A hash table finds the groups by the bits of their values.  Most rows are grouped by a few
- * integers, or times cut into steps.  Their groups are remembered in a small table, in which
- * a lookup takes no function call and in most cases one comparison.
+ * integers, or by times cut into steps.  Such groups are also in a small table of recent
+ * groups.  A lookup in this table needs no function call, and in most cases one comparison.
  *
  * src/scan/groups/find.c
  */
@@ -78,7 +78,7 @@ GroupKeyStart(GroupKey *key)
 			GroupExpressionStart(key->field[i].expression);
 }
 
-/* End a run. */
+/* Free the caches of expressions at the end of a run. */
 void
 GroupKeyEnd(GroupKey *key)
 {
@@ -89,7 +89,7 @@ GroupKeyEnd(GroupKey *key)
 			GroupExpressionEnd(key->field[i].expression);
 }
 
-/* Read the string of a tuple. */
+/* Read the string of a tuple.  The string may be a copy. */
 static void
 read_string(const ColumnLocation *location, HeapTupleHeader tuple, GroupValue *value)
 {
@@ -102,7 +102,6 @@ read_string(const ColumnLocation *location, HeapTupleHeader tuple, GroupValue *v
 	value->copied = value->string != there;
 }
 
-/* Free copies of strings. */
 static void
 free_strings(const GroupKey *key, GroupValue *value)
 {
@@ -126,9 +125,9 @@ string_bits(const GroupField *field, const struct varlena *string)
 }
 
 /*
- * True if two strings with equal bits are equal.  By the functions of a type, strings with
- * different bytes may be equal, such as 1.0 and 1.00.  The hash function of a type may give
- * many values the same bits, for example arrays of integers that were chosen for that.
+ * True if two strings with equal bits are equal.  The functions of a type may call strings
+ * with different bytes equal, such as 1.0 and 1.00.  A user can choose many values that have
+ * the same hash by the function of their type, so same_string() checks for interrupts.
  */
 static bool
 same_string(const GroupField *field, const GroupValue *a, const GroupValue *b)
@@ -145,7 +144,6 @@ same_string(const GroupField *field, const GroupValue *a, const GroupValue *b)
 										  PointerGetDatum(a->string), PointerGetDatum(b->string)));
 }
 
-/* Read the float of a tuple. */
 static void
 read_float(const GroupField *field, HeapTupleHeader tuple, GroupValue *value)
 {
@@ -156,7 +154,7 @@ read_float(const GroupField *field, HeapTupleHeader tuple, GroupValue *value)
 		GroupSetNumber(value, field->kind, number);
 }
 
-/* Read the values of a tuple.  They are valid until the next tuple is read. */
+/* Read the values of a tuple.  They last until the next tuple is read. */
 static inline void
 read_values(const GroupKey *key, HeapTupleHeader tuple, GroupValue *value)
 {
@@ -181,7 +179,7 @@ read_values(const GroupKey *key, HeapTupleHeader tuple, GroupValue *value)
 	}
 }
 
-/* True if the values of two rows are equal.  In a column all values are strings, or none is. */
+/* True if the values of two rows are equal.  All values of a column are strings, or none is. */
 static inline bool
 same_values(const GroupKey *key, const GroupValue *a, const GroupValue *b)
 {
@@ -200,7 +198,7 @@ GroupValuesAreEqual(const GroupKey *key, const GroupValue *a, const GroupValue *
 	return same_values(key, a, b);
 }
 
-/* Copy a value, so that it outlasts its tuple. */
+/* Copy a value, so that it lasts longer than its tuple. */
 static void
 keep(GroupValue *kept, const GroupValue *value, MemoryContext context)
 {
@@ -247,7 +245,7 @@ typedef struct GroupEntry
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-/* Begin without groups. */
+/* Make an empty map. */
 static void
 clear_map(ScanGroups *groups)
 {
@@ -280,7 +278,7 @@ add_to_map(ScanGroups *groups, ScanGroup *group)
 	entry->group = group;
 }
 
-/* Rebuild the map from the list of groups, after groups were taken off the list. */
+/* Rebuild the map from the list of groups, after groups were removed from the list. */
 void
 ScanGroupsMapAnew(ScanGroups *groups)
 {
@@ -296,8 +294,8 @@ ScanGroupsMapAnew(ScanGroups *groups)
 }
 
 /*
- * The slot in which a group whose number is "bits" is remembered.  A number has only one
- * slot, so numbers that were chosen to collide cost no more than an ordinary lookup each.
+ * The entry for the number "bits" in the table of recent groups.  If two numbers share an
+ * entry, each of their rows costs at most a lookup in the map.
  */
 static inline RecentGroup *
 recent_of(ScanGroups *groups, int64 bits)
@@ -308,7 +306,7 @@ recent_of(ScanGroups *groups, int64 bits)
 	return &groups->recently[(hash * QB_ROW_STEP >> 32) % RECENT_GROUPS];
 }
 
-/* Take a group out of the map, so that it is not found any more. */
+/* Remove a group from the map, so that it is not found any more. */
 void
 ScanGroupHide(ScanGroups *groups, const ScanGroup *group)
 {
@@ -340,7 +338,7 @@ start_aggregates(ScanGroups *groups, ScanAggregate *aggregate)
 	}
 }
 
-/* Make a group with the last tuple's values. */
+/* Make a group with the values of the last tuple. */
 static ScanGroup *
 create_group(ScanGroups *groups)
 {
@@ -363,7 +361,7 @@ create_group(ScanGroups *groups)
 	return group;
 }
 
-/* Find or make the group of the last tuple's values. */
+/* Find or make the group of the last tuple. */
 static ScanGroup *
 find_group(ScanGroups *groups)
 {
@@ -382,9 +380,10 @@ find_group(ScanGroups *groups)
 }
 
 /*
- * Find or make the group of a number or of NULL, whose sketches will be on a GPU, and return
- * its aggregates.  NULL: the groups may be read again.  Otherwise a sketch is freed after its
- * group was returned, so only one sketch at a time takes memory here.
+ * Find or make the group of a number or of NULL, whose sketches will be on a GPU.  Returns its
+ * aggregates; NULL: the groups may be read again.  If groups are read only once, a sketch is
+ * freed after its group was returned, so only one sketch at a time takes memory of this
+ * process.
  */
 ScanAggregate *
 ScanGroupsFind(ScanGroups *groups, int64 number, bool null)
@@ -396,7 +395,7 @@ ScanGroupsFind(ScanGroups *groups, int64 number, bool null)
 	return find_group(groups)->aggregate;
 }
 
-/* The group of a tuple whose values have been read. */
+/* The group of a tuple whose values were read. */
 static inline ScanGroup *
 group_of_values(ScanGroups *groups)
 {
@@ -407,7 +406,7 @@ group_of_values(ScanGroups *groups)
 	return group;
 }
 
-/* A function that finds the group of a tuple.  "kind" matters only if the key is_integer(). */
+/* A function that finds the group of a tuple.  Only group_of_integer() uses "kind". */
 typedef ScanGroup *(*GroupFinder)(ScanGroups *groups, HeapTupleHeader tuple, KeyKind kind);
 
 /* A GroupFinder for any key. */
@@ -440,7 +439,7 @@ is_number(const GroupKey *key)
 	return key->fields == 1 && key->field->expression != NULL && !GroupIsString(key->field->kind);
 }
 
-/* A GroupFinder for a key that is_number().  Groups of NULL are not remembered. */
+/* A GroupFinder for a key that is_number().  The recent groups do not include groups of NULL. */
 static inline ScanGroup *
 group_of_number(ScanGroups *groups, HeapTupleHeader tuple, KeyKind kind)
 {
@@ -459,7 +458,7 @@ group_of_number(ScanGroups *groups, HeapTupleHeader tuple, KeyKind kind)
 	return recent->group;
 }
 
-/* A GroupFinder for a key that is_integer().  "kind" is a constant at each call. */
+/* A GroupFinder for a key that is_integer().  "kind" is a constant in each call. */
 static pg_attribute_always_inline ScanGroup *
 group_of_integer(ScanGroups *groups, HeapTupleHeader tuple, KeyKind kind)
 {
@@ -479,10 +478,7 @@ group_of_integer(ScanGroups *groups, HeapTupleHeader tuple, KeyKind kind)
 	return recent->group;
 }
 
-/*
- * Have the aggregates of a group read rows of this table, if rows of another table made the
- * group.
- */
+/* Let the aggregates of a group that was made for another table read rows of this table. */
 static pg_noinline void
 rebind_group(const ScanGroups *groups, ScanGroup *group)
 {
@@ -498,7 +494,7 @@ rebind_group(const ScanGroups *groups, ScanGroup *group)
 	}
 }
 
-/* Note that a tuple is in this group. */
+/* Count a tuple in its group. */
 static inline void
 note_group(ScanGroups *groups, int i, ScanGroup *group)
 {
@@ -518,7 +514,7 @@ note_group(ScanGroups *groups, int i, ScanGroup *group)
 	sorting->end[group->index]++;
 }
 
-/* note_group() for all tuples.  "find" and "kind" are constants at each call. */
+/* Calls note_group() for all tuples.  "find" and "kind" are constants in each call. */
 static pg_attribute_always_inline void
 note_all(ScanGroups *groups, const PageTuples *tuples, GroupFinder find, KeyKind kind)
 {
@@ -549,7 +545,7 @@ find_groups(ScanGroups *groups, const PageTuples *tuples)
 		note_all(groups, tuples, group_of_integer, KEY_INT2);
 }
 
-/* Order the tuples by group; within a group they keep their order. */
+/* Order the tuples by group.  Within a group the tuples keep their order. */
 static inline void
 sort_out(Sorting *sorting, const PageTuples *tuples)
 {

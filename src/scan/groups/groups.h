@@ -2,8 +2,8 @@
  * groups.h
  *		GROUP BY in a column scan, of columns and of expressions of them.
  *
- *	use.c		the groups, each with states of its own, within their memory
- *	find.c		the values that tell groups apart, and the group of each tuple
+ *	use.c		the groups with their states, within a memory limit
+ *	find.c		the values that rows are grouped by, and the group of each tuple
  *	expr.c		values that the executor evaluates, and a cache of them, also for keys and
  *				conditions
  *	steps.c		functions that cut times into steps, and where each step begins
@@ -29,8 +29,8 @@ typedef struct GroupValue
 {
 	int64 bits; /* the number, or the hash of the string */
 	bool null;
-	bool minus;  /* the number came as -0, which is equal to 0 */
-	bool copied; /* "string" is a copy that is freed after the tuple was handled */
+	bool minus;  /* the number was -0, which is equal to 0 */
+	bool copied; /* "string" is a copy, to be freed after the tuple */
 	const struct varlena *string;
 } GroupValue;
 
@@ -67,8 +67,8 @@ typedef struct GroupField
 	FmgrInfo *equal; /* compares strings of KEY_HASHED; "hash" hashes them */
 	FmgrInfo *hash;
 	Oid collation;
-	ColumnLocation location;     /* the column, if there is no expression */
-	GroupExpression *expression; /* NULL: a column, which is read as its kind says */
+	ColumnLocation location;     /* the column, if "expression" is NULL */
+	GroupExpression *expression; /* the expression; NULL: a column */
 } GroupField;
 
 /* find.c: the key of GROUP BY, with all of its columns and expressions. */
@@ -85,8 +85,8 @@ extern void GroupKeyEnd(GroupKey *key);
 extern Datum GroupDatum(const GroupValue *value, KeyKind kind);
 
 /*
- * True if values of this kind are strings, compared by their bytes or by the functions of
- * their type.
+ * True if values of this kind are strings.  They are compared by their bytes or by the
+ * functions of their type.
  */
 static inline bool
 GroupIsString(KeyKind kind)
@@ -105,8 +105,8 @@ GroupSetNumber(GroupValue *value, KeyKind kind, Datum number)
 }
 
 /*
- * The bits of all values together.  The bits of a single value are its own.  For several
- * values nobody can choose collisions.
+ * The bits of all values of a key.  A single value has its own bits.  The bits of several
+ * values depend on a secret, so that nobody can choose collisions.
  */
 static inline int64
 GroupKeyBits(const GroupKey *key, const GroupValue *value)
@@ -123,20 +123,20 @@ GroupKeyBits(const GroupKey *key, const GroupValue *value)
 }
 
 /*
- * costs.c: how a query groups its rows.  Without GROUP BY "exprs" is NIL, and there is one
- * group.
+ * costs.c: the estimates for grouping a query's rows.  Without GROUP BY "exprs" is NIL, and
+ * there is one group.
  */
 typedef struct GroupingPlan
 {
 	List *exprs;      /* columns and expressions */
 	Cost find;        /* cost of finding a row's group */
 	double processes; /* processes that share the rows; each makes groups of its own */
-	double groups;    /* groups of each process */
+	double groups;    /* expected groups of each process */
 	double sized;     /* groups of each process that have "bytes" bytes */
-	double most;      /* upper limit of the groups, if many have few rows */
+	double most;      /* upper limit of the number of groups of each process */
 	double bytes;     /* expected bytes of a group */
-	double order;     /* fraction of the rows that come in the order of groups */
-	double copied;    /* fraction of the pages whose keys a GPU has */
+	double order;     /* fraction of the rows that are in the order of groups */
+	double copied;    /* fraction of the pages whose keys come from cached columns */
 } GroupingPlan;
 
 extern List *ScanGroupingExprs(PlannerInfo *root, RelOptInfo *input);
@@ -153,23 +153,23 @@ extern Cost ScanSpillCost(const GroupingPlan *plan, const RelOptInfo *table, Lis
 
 #define RECENT_GROUPS 1024 /* a power of two */
 
-/* spill.c: groups that were written. */
+/* spill.c: groups that were written to disk. */
 typedef struct ScanSpill ScanSpill;
 
-/* The members that a lookup compares come first. */
+/* A group.  A lookup compares only the first members. */
 typedef struct ScanGroup
 {
 	uint64 sorting; /* number of the last sorting that had tuples of the group */
-	int index;      /* index among the groups of that sorting; -1: it was written to disk */
+	int index;      /* index among the groups of that sorting; -1: the group was written to disk */
 	uint64 created; /* number of the sorting that made the group */
 	uint64 rows;
 	struct ScanGroup *next;
 	struct ScanGroup *same_bits;             /* another group whose key has the same bits */
-	ScanAggregate *aggregate;                /* follow the key in memory */
+	ScanAggregate *aggregate;                /* its aggregates, which follow the key in memory */
 	GroupValue value[FLEXIBLE_ARRAY_MEMBER]; /* one for each field of the key */
 } ScanGroup;
 
-/* A group of a number that recently had rows.  It saves a lookup in the map. */
+/* The group of a number that recently had rows.  It saves a lookup in "map". */
 typedef struct RecentGroup
 {
 	int64 bits;
@@ -185,7 +185,7 @@ typedef struct Sorting
 	uint16 end[MaxHeapTuplesPerPage];   /* for each group: where its tuples end in "order" */
 	uint16 order[MaxHeapTuplesPerPage]; /* indexes of tuples, by group */
 	int16 index[MaxHeapTuplesPerPage];  /* for each tuple: the index of its group */
-	PageTuples batch;                   /* the tuples of one group */
+	PageTuples batch;                   /* the tuples of one group, while they are added */
 } Sorting;
 
 typedef struct ScanGroups
@@ -196,29 +196,29 @@ typedef struct ScanGroups
 	GroupKey *key;
 	GroupValue *value;   /* values of the last tuple, one for each field of the key */
 	Size limit;          /* memory limit of all groups, in bytes */
-	Size most;           /* if the groups take more than this, some are written */
-	bool once;           /* the groups are read only once */
-	bool complete;       /* no group was written or freed, so all can be returned again */
+	Size most;           /* bytes of memory above which groups are written */
+	bool once;           /* the groups are read only once, without a rewind */
+	bool complete;       /* no group was written or freed, so all groups can be returned again */
 	bool few;            /* written groups had few rows, so new groups are written first */
 	uint64 page;         /* number of the first sorting of this page */
 	uint64 before_table; /* number of the last sorting before this table */
 
 	MemoryContext context; /* holds the groups */
-	KeptTable kept;        /* in that context: one dense table that all groups use in turn */
+	KeptTable kept;        /* in "context": one dense table that all groups use in turn */
 	struct groupmap_hash *map;
 	ScanGroup *first; /* list of groups in the order in which they were made */
 	ScanGroup *last;
-	ScanGroup *before;  /* the last group before those made by this page; NULL: not known */
+	ScanGroup *before;  /* the last group before this page made groups; NULL: not known */
 	ScanGroup *recent;  /* the group of the last tuple */
 	ScanGroup *waiting; /* the group to return next */
-	ScanGroup *given;   /* the group that was returned last; NULL: it is "merged" */
+	ScanGroup *given;   /* the group that was returned last; NULL: it was in "merged" */
 	uint64 groups;      /* groups in memory */
 
-	ScanSpill *spill;      /* groups that were written */
-	ScanCounts written;    /* counts of these groups */
-	MemoryContext scratch; /* for writing a group, or reading a key */
+	ScanSpill *spill;      /* groups that were written to disk */
+	ScanCounts written;    /* counts of the written groups */
+	MemoryContext scratch; /* memory for writing a group or reading a key */
 	MemoryContext result;  /* values of the group returned last, if it had been written */
-	ScanAggregate *merged; /* aggregates of that group */
+	ScanAggregate *merged; /* aggregates of the group returned last, if it had been written */
 	Sorting sorting;
 	RecentGroup recently[RECENT_GROUPS];
 } ScanGroups;

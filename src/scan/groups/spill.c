@@ -1,28 +1,28 @@
 /*
  * spill.c
- *		Writes groups as values to PostgreSQL's sort, and merges the values into groups in the end.
+ *		Writes groups to PostgreSQL's sort, which uses the disk, and merges them at the end.
  *
- * When groups take too much memory, some of them are written, each as one value with its key,
- * and are freed (use.c).  A group whose rows go on is made anew, so a key may have several
- * values.  The values are sorted by the bits of their keys, and the values of a key are
- * merged at the end.
+ * When groups exceed the memory limit, some of them are written and freed (use.c).  A written
+ * group, its key with its states, is called a value.  A group that has further rows is made
+ * again, so a key may have several values.  The values are sorted by the bits of their keys,
+ * and the values of a key are merged at the end.
  *
- * A value is the key, then the aggregates in their stored form: a day of 20,000 users takes
- * 135 kB.  Collections of sets are written as their rows, since sorting them pays only at the
- * end.  Keys that still wait are written as they are, and wait again.  This is done in two
- * cases: for lists, where few keys are candidates when all have come, and for groups of a few
- * rows, for which writing and merging any other form would take longer.  Keys of negative
- * weight are written separately, because the rows that they cancel may be in another value of
- * the group.
+ * A value is the key, then the aggregates in their stored form: the value of a day with 20,000
+ * users has 135 kB.  Collections of sets are written as rows, because sorting the rows pays
+ * only at the end.  In two cases the buffered keys of a state are written instead of counts,
+ * and are buffered again when they are read.  Lists do this because only few keys are
+ * candidates after the last row.  Groups of a few rows do this because another form would take
+ * longer to write and merge.  Keys of negative weight are written separately, because the rows
+ * that they cancel may be in another value of the group.
  *
- * A value may have any number of bytes, but a tuple of a sort must be smaller than 1 GB.  So
- * a value is cut into numbered pieces.  By the numbers the sort keeps the order of the
- * pieces, and of the values of a key.
+ * A value may have any number of bytes, but a tuple of a sort must be smaller than 1 GB.  So a
+ * value is cut into pieces.  The pieces are numbered, and the sort keeps the order of the
+ * pieces of a value, and of the values of a key.
  *
- * One group after the other is merged and returned, so that memory has one group at a time.
- * A group that has only one value is returned as it was written.  Most groups have one if
- * rows come in the order of groups.  Values of other keys with the same bits go to another
- * sort, which is read next.
+ * Groups are merged and returned one by one, so that only one group is in memory.  If a group
+ * has only one value, it is returned as it was written.  Most groups have only one value if
+ * rows are in the order of groups.  Values of other keys with the same bits are written to
+ * another sort, which is read next.
  *
  * src/scan/groups/spill.c
  */
@@ -43,8 +43,8 @@
 #define PIECE_BYTES (64 * 1024)
 
 /*
- * Memory of a sort: the fraction of the groups' limit that it may take besides, and the least
- * in kB.
+ * Memory of a sort: the memory limit of the groups divided by SORT_DIVISOR, but at least
+ * SORT_LEAST kB.
  */
 #define SORT_DIVISOR 2
 #define SORT_LEAST   64
@@ -62,23 +62,23 @@ struct ScanSpill
 {
 	MemoryContext context;
 	int memory;              /* memory of a sort, in kB */
-	Tuplesortstate *writing; /* the sort that takes values; NULL: nothing was written */
-	Tuplesortstate *reading; /* the sort that is read; NULL: the scan reads the table */
-	TupleTableSlot *put;     /* for the tuple that is written */
-	TupleTableSlot *got;     /* for the tuple that was read */
+	Tuplesortstate *writing; /* the sort that receives values; NULL: no value was written */
+	Tuplesortstate *reading; /* the sort that is read; NULL: no sort is read yet */
+	TupleTableSlot *put;     /* slot of the tuple that is written */
+	TupleTableSlot *got;     /* slot of the tuple that was read */
 
 	struct varlena *piece; /* bytes of the value being written that are not in the sort yet */
 	Size used;             /* number of these bytes */
 	int64 bits;            /* bits of that value's key */
 	int64 number;          /* number of pieces that were written */
 
-	bool found;       /* a piece is being read, which "found_bits" and the rest describe */
-	int64 found_bits; /* bits of its value */
-	const char *from; /* its bytes that have not been read yet */
+	bool found;       /* a piece is being read, which the following members describe */
+	int64 found_bits; /* bits of the key of the value that the piece belongs to */
+	const char *from; /* bytes of the piece that were not read yet */
 	Size left;
 };
 
-/* Create a spill.  "limit" is the memory limit of all groups. */
+/* Create a spill.  "limit": the memory limit of all groups, in bytes. */
 ScanSpill *
 ScanSpillCreate(MemoryContext context, Size limit)
 {
@@ -137,7 +137,7 @@ ScanSpillReset(ScanSpill *spill)
 	spill->found = false;
 }
 
-/* Write the bytes of the value that have gathered in the piece. */
+/* Write the piece to the sort. */
 static void
 put_piece(ScanSpill *spill)
 {
@@ -179,7 +179,7 @@ end_value(ScanSpill *spill)
 		put_piece(spill);
 }
 
-/* Go on to the next piece, if there is one. */
+/* Read the next piece; spill->found is false if there is none. */
 static void
 next_piece(ScanSpill *spill)
 {
@@ -234,7 +234,7 @@ find_value(ScanSpill *spill)
 
 /* ---- a group as a value ---- */
 
-/* A field of the key as it is written, before the bytes of a string. */
+/* A written field of the key.  The bytes of a string follow it. */
 typedef struct WrittenField
 {
 	int64 bits;
@@ -243,21 +243,24 @@ typedef struct WrittenField
 	bool minus;
 } WrittenField;
 
-/* An aggregate as it is written, before its bytes. */
+/* A written aggregate.  Its bytes follow it. */
 typedef struct WrittenAggregate
 {
-	int64 count; /* keys; rows of count; or state of one of PostgreSQL's own */
+	int64 count; /* keys; rows of count; or the state of PostgreSQL's own aggregate */
 	uint64 bytes;
 	uint64 removed; /* bytes of the keys of negative weight; 0: none */
-	int waiting;    /* number of waiting keys, which are the bytes; 0: the bytes are a state */
-	uint32 text;    /* qb_text of these keys */
+	int waiting;    /* number of buffered keys, which are the bytes; 0: the bytes are a state */
+	uint32 text;    /* qb_text of the buffered keys */
 	bool weighted;  /* the weights of the keys follow the keys */
 	bool stored;    /* the bytes are a value in its stored form */
 	bool null;      /* "null" and "none" of BuiltinState */
 	bool none;
 } WrittenAggregate;
 
-/* The bytes of a state, allocated here.  A collection of sets is passed as rows. */
+/*
+ * The bytes of a state, allocated in the current memory context.  A collection of sets is
+ * written as rows.
+ */
 static char *
 bytes_of_state(KeyedState *state, bool stored, uint64 *size)
 {
@@ -273,15 +276,12 @@ bytes_of_state(KeyedState *state, bool stored, uint64 *size)
 }
 
 /*
- * The most keys of a sketch that are written as keys.  With more keys the sketch takes fewer
- * bytes.
+ * The most keys of a sketch that are written as keys.  More keys are written as counts, which
+ * take fewer bytes.
  */
 #define KEYS_MOST 16
 
-/*
- * True if a sketch or list has counted no keys yet, and its waiting keys are better written
- * as keys.
- */
+/* True if a sketch or list has counted no keys yet, and its buffered keys are written as keys. */
 static bool
 keys_wait(const ScanAggregate *aggregate)
 {
@@ -297,7 +297,7 @@ keys_wait(const ScanAggregate *aggregate)
 	return sketch->encoding == QS_EXPLICIT && sketch->remote == NULL && sketch->total == 0;
 }
 
-/* The list whose waiting keys have their texts beside them; NULL: it is not such a list. */
+/* The list if its buffered keys have texts; NULL: the state is no such list. */
 static TopState *
 list_of_texts(KeyedState *state)
 {
@@ -307,7 +307,7 @@ list_of_texts(KeyedState *state)
 }
 
 /*
- * Set the number of waiting keys, whether they have weights, and the bytes that write_keys()
+ * Set the number of buffered keys, whether they have weights, and the bytes that write_keys()
  * will write.
  */
 static void
@@ -324,8 +324,8 @@ describe_keys(KeyedState *state, WrittenAggregate *written)
 }
 
 /*
- * Write the waiting keys: fingerprints, then weights.  For a list of texts the values follow,
- * and their bytes.
+ * Write the buffered keys: fingerprints, then weights.  For a list of texts, its values and
+ * their bytes follow.
  */
 static void
 write_keys(ScanSpill *spill, KeyedState *state)
@@ -343,7 +343,7 @@ write_keys(ScanSpill *spill, KeyedState *state)
 	}
 }
 
-/* Write a state that has counted keys, or has keys that wait. */
+/* Write a state that has counted or buffered keys. */
 static void
 write_state(ScanSpill *spill, ScanAggregate *aggregate)
 {
@@ -413,7 +413,7 @@ write_key(ScanSpill *spill, const GroupKey *key, const GroupValue *value)
 	}
 }
 
-/* Write a group.  The bytes of its aggregates are allocated in the current memory context. */
+/* Write a group.  The current memory context receives the bytes of its aggregates. */
 void
 ScanGroupWrite(ScanGroups *groups, const ScanGroup *group)
 {
@@ -481,7 +481,7 @@ free_read(ReadAggregate *read)
 	FreeArray(&read->taken_back);
 }
 
-/* Add a key that waited to a state.  In a list of texts its value is added, too. */
+/* Add a key that was written from a buffer.  A list of texts also receives the key's value. */
 static void
 put_key(KeyedState *state, uint64 key, int64 weight, const Datum *value, char *arena)
 {
@@ -512,7 +512,7 @@ put_keys(KeyedState *state, const WrittenAggregate *written, void *bytes)
 		put_key(state, key[i], weight ? weight[i] : 1, value + i, arena);
 }
 
-/* Merge a state that was written, and its keys of negative weight, into a state. */
+/* Merge a written state, and its keys of negative weight, into a state. */
 static void
 merge_state(KeyedState *state, const ReadAggregate *read)
 {
@@ -524,7 +524,7 @@ merge_state(KeyedState *state, const ReadAggregate *read)
 		StateTypeOf(state)->take_back(state, PointerGetDatum(read->taken_back));
 }
 
-/* Merge an aggregate that was written into one in memory. */
+/* Merge a written aggregate into an aggregate in memory. */
 static void
 merge_aggregate(ScanAggregate *aggregate, const ReadAggregate *read)
 {
@@ -544,16 +544,19 @@ merge_aggregate(ScanAggregate *aggregate, const ReadAggregate *read)
 		merge_state(aggregate->state, read);
 }
 
-/* ---- the groups of values ---- */
+/* ---- reading and merging groups ---- */
 
-/* A group that is read: its first value, or the aggregates into which its values were merged. */
+/*
+ * A group that is being read: its first value, or the aggregates into which its values are
+ * merged.
+ */
 typedef struct MergedGroup
 {
 	ReadAggregate *first; /* NULL: the first value was merged */
-	GroupValue *other;    /* room for the key of a further value */
+	GroupValue *other;    /* buffer for the key of a further value */
 } MergedGroup;
 
-/* Begin to merge an aggregate, whose first value was read. */
+/* Start an aggregate of the group, and merge the first value into it. */
 static void
 begin_aggregate(ScanGroups *groups, int i, ReadAggregate *first)
 {
@@ -582,8 +585,8 @@ merge_value(ScanGroups *groups, MergedGroup *group)
 }
 
 /*
- * Write a value again whose key was just read.  It belongs to another group, because its key
- * has the same bits as that of the group being merged, but other values.
+ * Write a value again whose key was just read.  It belongs to another group: its key has the
+ * same bits as the key being merged, but is a different key.
  */
 static void
 write_again(ScanGroups *groups, const GroupValue *key)
@@ -603,7 +606,10 @@ write_again(ScanGroups *groups, const GroupValue *key)
 	end_value(groups->spill);
 }
 
-/* Read the other values with these bits.  Those of the group's key are merged. */
+/*
+ * Read the other values with these bits.  Values of the same key are merged, values of
+ * different keys are written again.
+ */
 static void
 merge_others(ScanGroups *groups, MergedGroup *group, int64 bits)
 {
@@ -623,8 +629,8 @@ merge_others(ScanGroups *groups, MergedGroup *group, int64 bits)
 }
 
 /*
- * Store an aggregate in the slot.  If the group has only one value, and that has the
- * aggregate in its stored form, it is the result, and no state is made.
+ * Store an aggregate in the slot.  If the group's only value has the aggregate in its stored
+ * form, this form is the result, and no state is made.
  */
 static void
 store_aggregate(ScanGroups *groups, int i, ReadAggregate *first, TupleTableSlot *slot)
@@ -641,9 +647,8 @@ store_aggregate(ScanGroups *groups, int i, ReadAggregate *first, TupleTableSlot 
 }
 
 /*
- * Merge the values of the next group that was written.  Its aggregates are stored in the
- * slot, valid until ScanGroupsMergedEnd(), and its key is in groups->value.  False: no group
- * is left.
+ * Merge the values of the next written group.  Its aggregates are stored in the slot, and last
+ * until ScanGroupsMergedEnd().  Its key is in groups->value.  False: no group is left.
  */
 bool
 ScanGroupsMerged(ScanGroups *groups, TupleTableSlot *slot)

@@ -2,24 +2,27 @@
  * steps.c
  *		Functions that cut times into steps, such as ts::date, and where each step begins.
  *
- * Most times differ, but many of them have the same day or hour.  date_trunc(), date_bin()
- * and the cast to date cut a time into steps.  The time may be converted to and from a time
- * zone before, as in (ts AT TIME ZONE 'Europe/Berlin')::date, and shifted by up to a day, as
- * in date_trunc('week', ts + interval '1 day').  PostgreSQL's own functions give the value of
+ * Most times differ, but many of them have the same day or hour.  date_trunc(), date_bin() and
+ * the cast to date cut a time into steps.  Before that the time may be converted to and from a
+ * time zone, as in (ts AT TIME ZONE 'Europe/Berlin')::date, and shifted by up to a day, as in
+ * date_trunc('week', ts + interval '1 day').  PostgreSQL's own functions compute the value of
  * a step.  They are called for a few times, which need not be in any row.
  *
- * None of the functions named here decreases while each time zone keeps its offset from UTC.
- * So a span of times has one value if both of its ends have the same value.  Otherwise the
- * time of the first change is found by bisection.  While the offset stays the same, all days
- * have one length, and all hours.  So the search begins where the next step is expected.
+ * None of these functions decreases while each time zone keeps its offset from UTC.  So a span
+ * of times has one value if both of its ends have the same value.  If the ends differ,
+ * bisection finds the time of the first change.  While the offset stays the same, all days
+ * have the same length, and all hours have the same length.  So the search begins at the time
+ * at which the next step is expected.
  *
- * If an offset changes within a span, its values stay unknown, because a local hour may come
- * twice, or a whole day never.  A conversion or an interval in the argument of the cutting
- * function shifts the span to other times.  So with two conversions, or with one of a local
- * time, offsets must stay the same for some days before and after the span.
+ * If an offset changes within a span, the values of the span stay unknown, because a local
+ * hour may occur twice, or a whole day never.  A conversion or an interval in the argument of
+ * the cutting function shifts the span to other times.  So with two conversions, or with one
+ * conversion of a local time, offsets must stay the same for some days before and after the
+ * span.
  *
- * Functions are known by their OIDs.  A time zone is any expression without columns: a constant, a
- * parameter, or the session's.  Abbreviations whose meaning changed are left out.
+ * Functions are recognized by their OIDs.  A time zone is any expression without columns: a
+ * constant, a parameter, or the session's time zone.  Abbreviations whose meaning has changed
+ * are refused.
  *
  * src/scan/groups/steps.c
  */
@@ -39,21 +42,21 @@
 #include "utils/timestamp.h"
 
 /*
- * The functions are called only for times from about 1950 to 2099.  At these times none of
- * them raises an error that it would not raise at any other time.
+ * The functions are called only for times from about 1950 to 2099.  Every error that they
+ * raise at these times would also be raised at all other times.
  */
 #define FIRST_TIME (-50 * DAYS_PER_YEAR * USECS_PER_DAY)
 #define LAST_TIME  (99 * DAYS_PER_YEAR * USECS_PER_DAY)
 
 /*
- * Two zones shift a time by at most twice MOST_OFFSET, and an interval by a day.  PostgreSQL
- * looks for changes of an offset from a day before.
+ * Two zones shift a time by at most twice MOST_OFFSET, and an interval shifts it by at most a
+ * day.  PostgreSQL searches for changes of an offset from a day before.
  */
 #define MOST_ZONES  2
 #define MOST_OFFSET (16 * SECS_PER_HOUR)
 #define MARGIN      (4 * USECS_PER_DAY)
 
-/* Where a function's time zone is, if it is not an argument. */
+/* Values of TimeFunction.zone if no argument is the time zone. */
 #define NO_ZONE      (-1)
 #define SESSION_ZONE (-2)
 
@@ -96,19 +99,20 @@ static const TimeFunction time_functions[] = {
 
 struct TimeSteps
 {
-	Expr *call;       /* call of the cutting function, on a column or on conversions of one */
-	ExprState *state; /* that call, compiled */
+	Expr *call;       /* call of the cutting function, on a column or on conversions of a column */
+	ExprState *state; /* the compiled call */
 	ExprContext *context;
-	KeyKind kind;         /* kind of its values */
-	const Node *searched; /* the last part that was searched; it is not searched again */
+	KeyKind kind;         /* kind of the call's values */
+	const Node *searched; /* the part that was searched last, which is not searched again */
 	const Var *column;
 	bool shifted; /* an interval shifts the time */
 	int zones;
 	const Node *name[MOST_ZONES]; /* names of time zones; NULL: the session's */
-	ExprState *zone[MOST_ZONES];  /* these names, compiled */
-	int64 margin; /* time before and after a span in which offsets must not change */
-	int64 length; /* length of the last step whose ends were both found; 0: none */
-	int64 change; /* where some step begins, if "length" is known */
+	ExprState *zone[MOST_ZONES];  /* the compiled names */
+	int64 margin; /* microseconds before and after a span in which offsets must not change */
+	int64
+		length; /* length in microseconds of the last step of which both ends were found; 0: none */
+	int64 change; /* time at which a step begins, if "length" is known */
 };
 
 /* ---- which expressions ---- */
@@ -135,7 +139,7 @@ is_time(int64 input)
 	return input >= FIRST_TIME && input <= LAST_TIME;
 }
 
-/* True if stride and origin of date_bin() are such that no result is out of range. */
+/* True if date_bin() has a stride and an origin with which no result is out of range. */
 static bool
 is_plain_bin(const Node *call)
 {
@@ -151,7 +155,7 @@ is_plain_bin(const Node *call)
 		   is_time(DatumGetTimestamp(origin->constvalue));
 }
 
-/* True if a time is shifted by a constant of at most a day. */
+/* True if the call shifts a time by a constant of at most a day. */
 static bool
 is_plain_shift(const Node *call)
 {
@@ -163,7 +167,7 @@ is_plain_shift(const Node *call)
 		   interval->time <= USECS_PER_DAY;
 }
 
-/* True if only the time differs from row to row, and bins and shifts are plain. */
+/* True if no argument but the time depends on the row, and bins and shifts are plain. */
 static bool
 is_plain(const Node *expr, const TimeFunction *function)
 {
@@ -180,7 +184,7 @@ is_plain(const Node *expr, const TimeFunction *function)
 		   is_plain_bin(expr);
 }
 
-/* The function with which the expression treats a time; NULL: the expression is something else. */
+/* The function that the expression calls on a time; NULL: the expression is no such call. */
 static const TimeFunction *
 function_of(const Node *expr)
 {
@@ -197,7 +201,7 @@ function_of(const Node *expr)
 	return NULL;
 }
 
-/* Note the time zone of a call, if it has one; false: there are too many zones. */
+/* Record the time zone of a call, if it has one; false: there are too many zones. */
 static bool
 note_zone(TimeSteps *steps, const Node *call, const TimeFunction *function)
 {
@@ -210,7 +214,7 @@ note_zone(TimeSteps *steps, const Node *call, const TimeFunction *function)
 	return true;
 }
 
-/* Note a call that cuts a column, or conversions of one; false: it is not such a call. */
+/* Record a call that cuts a column, or conversions of a column; false: it is no such call. */
 static bool
 note_call(TimeSteps *steps, const Node *expr)
 {
@@ -234,7 +238,7 @@ note_call(TimeSteps *steps, const Node *expr)
 }
 
 /*
- * The part of an expression that is evaluated for every row; the expression itself if all
+ * The part of an expression that is evaluated for every row; the expression itself if all its
  * parts are.
  */
 static Node *
@@ -264,9 +268,9 @@ certain_operand(Node *node)
 }
 
 /*
- * Find the only call that cuts times.  Returns true, which ends the search, in two cases: the
- * expression uses the table in other ways, or the call is not evaluated for every row.  Then
- * it might raise an error for a row for which it is not evaluated.
+ * Find the only call that cuts times.  Returns true, which ends the search, if the expression
+ * uses the table in other ways, or if the call is not evaluated for every row.  With steps
+ * such a call would also be evaluated for other rows, and might raise an error for them.
  */
 static bool
 search(Node *node, TimeSteps *steps)
@@ -292,10 +296,7 @@ search(Node *node, TimeSteps *steps)
 	return IsA(node, Var) || expression_tree_walker(node, search, steps);
 }
 
-/*
- * True if the expression uses the table only in one call that cuts a time.  "steps" is set to
- * the call.
- */
+/* True if the expression uses the table only in one call that cuts a time.  Then "steps" is set. */
 static bool
 match(Expr *expr, TimeSteps *steps)
 {
@@ -303,7 +304,7 @@ match(Expr *expr, TimeSteps *steps)
 		   ScanGroupingKind((Node *) steps->call, &steps->kind);
 }
 
-/* The call that cuts the time, if the expression has one value in each step; else NULL. */
+/* The call that cuts times, if the expression has one value in each step; else NULL. */
 Expr *
 TimeStepsCall(Expr *expr)
 {
@@ -342,9 +343,9 @@ TimeStepsStart(TimeSteps *steps)
 /* ---- where steps begin ---- */
 
 /*
- * The time zone of a name or an abbreviation; NULL: its changes are not known.  The meaning
- * of MSK has changed, and for times near such a change PostgreSQL looks up the zone by local
- * time.
+ * The time zone of a name or an abbreviation; NULL: its changes are not known, as those of
+ * MSK.  The meaning of this abbreviation has changed, and near such a change PostgreSQL looks
+ * up the zone by local time.
  */
 static const pg_tz *
 zone_named(char *name)
@@ -367,7 +368,7 @@ zone_named(char *name)
 	return fixed ? pg_tzset_offset(-offset) : zone ? zone : pg_tzset(name);
 }
 
-/* The time zone whose name the expression gives; NULL: its changes are not known. */
+/* The time zone that the expression names; NULL: its changes are not known. */
 static const pg_tz *
 zone_of(const TimeSteps *steps, ExprState *name)
 {
@@ -414,8 +415,8 @@ keep_offsets(const TimeSteps *steps, int64 low, int64 high)
 }
 
 /*
- * The step of a time, which need not be in any row.  If the result is NULL, it is NULL for
- * all times.
+ * The step of a time, which need not be in any row.  If the result is NULL, it is NULL for all
+ * times, and 0 is returned.
  */
 static int64
 step_at(const TimeSteps *steps, int64 time)
@@ -434,8 +435,8 @@ step_at(const TimeSteps *steps, int64 time)
 }
 
 /*
- * Narrow the interval in which the step changes.  If "time" lies between "*same", which has
- * the step, and "*other", which has another step, it replaces one of these two.
+ * Narrow the interval in which the step changes.  "*same" has the step, and "*other" has
+ * another step.  "time" replaces one of them if it is between them.
  */
 static void
 narrow(const TimeSteps *steps, int64 step, int64 time, int64 *same, int64 *other)
@@ -449,7 +450,7 @@ narrow(const TimeSteps *steps, int64 step, int64 time, int64 *same, int64 *other
 }
 
 /*
- * The first time after "from" at which another step begins; "last" + 1: no step begins until
+ * The first time after "from" at which another step begins; "last" + 1: no step begins up to
  * "last".
  */
 static int64
@@ -474,8 +475,8 @@ next_change(const TimeSteps *steps, int64 from, int64 last)
 }
 
 /*
- * Count the values from "low" to "high".  Returns 1; or 2, and the second value begins at
- * "*change"; or STEPS_SEVERAL, and "*change" is the length of a step; or STEPS_UNKNOWN.
+ * Count the values from "low" to "high".  STEPS_TWO: the second value begins at *change.
+ * STEPS_SEVERAL: *change is the length of a step.
  */
 StepCount
 TimeStepsBetween(TimeSteps *steps, int64 low, int64 high, int64 *change)

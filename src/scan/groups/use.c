@@ -1,33 +1,33 @@
 /*
  * use.c
- *		The groups of a column scan, each with states of its own, and which of them are
- *		written to a sort, so that memory has its limit.
+ *		The groups of a column scan, their states, and which of them are written to disk.
  *
- * The tuples of a page are sorted by group.  Then each group adds its tuples at once,
- * as a scan without groups adds a page.  find.c finds the groups.
+ * The tuples of a page are sorted by group (find.c).  Then each group adds all its tuples of
+ * the page in one step, as a scan without GROUP BY adds a page.
  *
- * The memory limit is that of hash aggregation.  The memory that the groups really take is
- * checked after each page, and also after each group of a page, because one row may make a
- * value dense, and all groups of a page may be about to become dense.  When the groups take
- * more, the half of them that had no rows for the longest time is written and freed.  They
- * are made anew when further rows come.  If groups were written, all others are written after
- * the last row, and the groups are merged one after the other (spill.c).
+ * The memory limit is that of hash aggregation.  The memory of the groups is checked after
+ * each page, and also after each group of a page, because one row may make a state dense, and
+ * all groups of a page may be about to become dense.  If the groups exceed the limit, the half
+ * of them that had no rows for the longest time is written to disk and freed.  A written group
+ * is made again when it has further rows.  If any group was written, all other groups are
+ * written after the last row, and the groups are merged one by one (spill.c).
  *
- * If those groups had hardly more than a row each, rows come in random order, and keeping
- * groups in memory for their next row does not pay.  Then the groups in memory stay, and each
- * new group is written as soon as it has its rows of the page, while it is in the processor's
+ * If the written groups had hardly more than one row on average, rows are in random order, and
+ * a group in memory rarely receives a second row.  Then the groups in memory stay.  Each new
+ * group is written as soon as it has its rows of the page, while it is in the processor's
  * cache.
  *
- * A memory context keeps small chunks that are freed, for later groups.  So after writing,
- * the groups may still be a little above the limit.  They are checked again when they grow.
- * When they are too far above it all groups are written, and the context gives back its
- * memory.  A group of any size can be written.  So groups take much more than the limit only
- * if a single value is larger than the limit.
+ * A memory context does not return small chunks that are freed, but reuses them.  So the
+ * groups may still exceed the limit a little after some of them were written.  The memory is
+ * checked again when the groups grow.  If the groups exceed the limit by more than limit /
+ * MOST_ABOVE, all groups are written, and the context returns its memory.  A group of any size
+ * can be written.  So the groups exceed the limit by much only if a single state is larger
+ * than the limit.
  *
- * If no group is read twice, keys of sketches and lists are deferred until their group is read.  Then
- * one dense table is made at a time, and it is freed when the next group is asked for, so
- * that memory holds many more groups.  A sketch that is only written needs no table at all
- * (pg/sketch_state.c).
+ * If no group is read twice, sketches and lists defer counting their keys until their group is
+ * read.  Then only one dense table exists at a time, and it is freed when the next group is
+ * requested.  So the memory has space for many more groups than with a table for each group.
+ * A sketch that is only written needs no table (pg/sketch_state.c).
  *
  * src/scan/groups/use.c
  */
@@ -41,26 +41,29 @@
 #include "utils/memutils.h"
 
 /*
- * Fractions of the limit: MOST_ABOVE, by which groups may exceed it, and STEP, by which they
- * may grow before the next check.
+ * Divisors of the limit.  Groups may exceed the limit by limit / MOST_ABOVE.  They may grow by
+ * limit / STEP before the next check.
  */
 #define MOST_ABOVE 4
 #define STEP       16
 
 /*
- * Groups have few rows if the average is below FEW_ROWS.  A new group with MANY_ROWS rows on
- * a page is not written at once.
+ * Groups have few rows if they have fewer than FEW_ROWS on average.  A new group with
+ * MANY_ROWS rows on a page is not written immediately.
  */
 #define FEW_ROWS  2
 #define MANY_ROWS 16
 
 /*
- * A memory block of the context is a small fraction of the limit, so that the limit is kept
- * closely.
+ * Divisor of the limit for the largest memory block, so that the context exceeds the limit
+ * only a little.
  */
 #define BLOCKS_OF_LIMIT 32
 
-/* Create groups of "fields" columns or expressions, with "count" aggregates. */
+/*
+ * Create groups of "fields" columns or expressions, with "count" aggregates.  "once": the
+ * groups are read only once.
+ */
 ScanGroups *
 ScanGroupsCreate(int fields, int count, bool once)
 {
@@ -87,7 +90,7 @@ ScanGroupsCreate(int fields, int count, bool once)
 	return groups;
 }
 
-/* Begin a run, without groups. */
+/* Begin a run without groups. */
 void
 ScanGroupsStart(ScanGroups *groups)
 {
@@ -98,9 +101,9 @@ ScanGroupsStart(ScanGroups *groups)
 }
 
 /*
- * Begin to read a table: set its aggregates, conditions and grouping columns.  Groups that
- * rows of other tables have made stay.  They begin to use these columns when they get a row
- * of this table.
+ * Begin to read a table: set its aggregates, conditions and grouping columns.  Groups with
+ * rows of other tables stay.  Such a group uses the new columns from its first row of this
+ * table on.
  */
 void
 ScanGroupsBeginTable(ScanGroups *groups, const ScanAggregate *model, WantedRows *rows,
@@ -118,9 +121,9 @@ ScanGroupsBeginTable(ScanGroups *groups, const ScanAggregate *model, WantedRows 
 			BuiltinUseContext(model[i].builtin, groups->context);
 }
 
-/* ---- which groups are written ---- */
+/* ---- writing groups ---- */
 
-/* Add the counts of a group, with the batches that its waiting keys will make. */
+/* Add the counts of a group, including the batches that its buffered keys will make. */
 static void
 count_group(const ScanGroups *groups, const ScanGroup *group, ScanCounts *counts)
 {
@@ -141,7 +144,6 @@ compare_use(const void *a, const void *b)
 	return (x->sorting > y->sorting) - (x->sorting < y->sorting);
 }
 
-/* Free the states of a group. */
 static void
 free_states(const ScanGroups *groups, ScanGroup *group)
 {
@@ -174,7 +176,7 @@ free_group(const ScanGroups *groups, ScanGroup *group)
 	pfree(group);
 }
 
-/* Write a group, add up its counts, and free its states, before another group becomes dense. */
+/* Write a group, add its counts to groups->written, and free its states. */
 static void
 write_group(ScanGroups *groups, ScanGroup *group)
 {
@@ -191,8 +193,8 @@ write_group(ScanGroups *groups, ScanGroup *group)
 }
 
 /*
- * The groups that may be written now.  Groups of the page after the first "done" have more
- * rows to come.
+ * The groups that may be written now.  The first "done" groups of the page are complete.  The
+ * other groups of the page still receive rows.
  */
 static ScanGroup **
 list_groups(const ScanGroups *groups, int done, uint64 *count)
@@ -212,8 +214,8 @@ list_groups(const ScanGroups *groups, int done, uint64 *count)
 }
 
 /*
- * Free the groups in the list that were written, from the one after "before" on; NULL: from
- * the first on.
+ * Free the written groups in the list that follow "before"; NULL: all written groups in the
+ * list.
  */
 static void
 free_written(ScanGroups *groups, ScanGroup *before)
@@ -238,7 +240,7 @@ free_written(ScanGroups *groups, ScanGroup *before)
 	}
 }
 
-/* Write that half of the groups whose last rows are the longest ago. */
+/* Write the half of the groups that had no rows for the longest time. */
 static void
 write_half(ScanGroups *groups, int done)
 {
@@ -262,7 +264,7 @@ write_half(ScanGroups *groups, int done)
 	pfree(list);
 }
 
-/* Write a group if this page has made it; false: it has many rows, and stays. */
+/* Write a group if this page has made it; false: the group has many rows, and stays. */
 static bool
 write_new(ScanGroups *groups, ScanGroup *group)
 {
@@ -276,7 +278,7 @@ write_new(ScanGroups *groups, ScanGroup *group)
 	return true;
 }
 
-/* Write all groups, and give back their memory. */
+/* Write all groups, and return their memory. */
 static void
 write_all(ScanGroups *groups)
 {
@@ -288,8 +290,8 @@ write_all(ScanGroups *groups)
 }
 
 /*
- * Keep the memory limit while the groups of a page get their rows one after the other.  The
- * first "done" groups of the page have all of their rows of the page.
+ * Observe the memory limit while the groups of a page receive their rows one by one.  The
+ * first "done" groups of the page have all their rows of the page.
  */
 static void
 make_room(ScanGroups *groups, int done)
@@ -308,8 +310,8 @@ make_room(ScanGroups *groups, int done)
 /* ---- the rows of a page ---- */
 
 /*
- * Add tuples to the groups' aggregates that have this filter (0: none).  A group may have
- * been written after it got some rows of the page.  Then it is made anew.
+ * Add tuples to the groups' aggregates that have this FILTER (0: none).  A group may be
+ * written after it has received some rows of the page.  Then the group is made again.
  */
 static void
 add_filtered(ScanGroups *groups, int filter, PageTuples *tuples)
@@ -336,7 +338,7 @@ add_filtered(ScanGroups *groups, int filter, PageTuples *tuples)
 	}
 }
 
-/* Add the tuples of a page that pass WHERE, and to each aggregate those that pass its FILTER. */
+/* Add the tuples of a page that pass WHERE.  Each aggregate receives those that pass its FILTER. */
 void
 ScanGroupsAdd(ScanGroups *groups, PageTuples *tuples)
 {
@@ -355,10 +357,10 @@ ScanGroupsAdd(ScanGroups *groups, PageTuples *tuples)
 /* ---- after the last row ---- */
 
 /*
- * True if the keys that wait in an aggregate's buffer are counted when its group is read.
- * Lists do so if groups are read only once, so that only one list at a time has tables of
- * candidates.  Other states may be filled on a device, which gets the keys of all groups
- * before the first group is read.
+ * True if the keys in an aggregate's buffer are counted only when its group is read.  If
+ * groups are read only once, this is true for lists, so that only one list at a time has
+ * tables of candidates.  All other states may be filled on a device, which must receive the
+ * keys of all groups before the first group is read.
  */
 static bool
 counts_when_read(const ScanGroups *groups, const ScanAggregate *aggregate)
@@ -367,7 +369,7 @@ counts_when_read(const ScanGroups *groups, const ScanAggregate *aggregate)
 		   (groups->once && ScanAggregateState(aggregate, &top_state_type));
 }
 
-/* Count the keys in buffers.  False: this makes the groups exceed the limit. */
+/* Add the keys in buffers to their states.  False: the groups then exceed the limit. */
 static bool
 flush_groups(ScanGroups *groups)
 {
@@ -387,8 +389,9 @@ flush_groups(ScanGroups *groups)
 }
 
 /*
- * End the run after the last row.  If groups were written, the others are written, too.
- * Returns the keys and batches of all groups, and the number of groups in memory or written.
+ * End the run after the last row.  If groups were written, the other groups are written, too.
+ * Returns the keys and batches of all groups, and the number of groups in memory or of written
+ * groups.
  */
 ScanCounts
 ScanGroupsFlush(ScanGroups *groups)
@@ -410,7 +413,7 @@ ScanGroupsFlush(ScanGroups *groups)
 	return counts;
 }
 
-/* Free the states of the group that was returned last, if they are not needed any more. */
+/* Free the states of the group that was returned last, unless they may be read again. */
 static void
 release_given(ScanGroups *groups)
 {
@@ -427,7 +430,7 @@ release_given(ScanGroups *groups)
 	groups->given = NULL;
 }
 
-/* Store the aggregates of the next group in memory, and return its key. */
+/* Store the aggregates of the next group in memory.  Returns the group's key. */
 static const GroupValue *
 store_waiting(ScanGroups *groups, TupleTableSlot *slot)
 {
@@ -445,7 +448,7 @@ store_waiting(ScanGroups *groups, TupleTableSlot *slot)
 	return group->value;
 }
 
-/* Return the next group: its aggregates, then its key.  False: no group is left. */
+/* Store the next group: its aggregates, then its key.  False: no group is left. */
 bool
 ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot)
 {
@@ -467,7 +470,7 @@ ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot)
 	return true;
 }
 
-/* Return all groups again, from the first on; false: that takes another run. */
+/* Begin to return all groups again; false: this needs another run. */
 bool
 ScanGroupsRewind(ScanGroups *groups)
 {
@@ -476,7 +479,7 @@ ScanGroupsRewind(ScanGroups *groups)
 	return groups->complete;
 }
 
-/* Free all groups after they were returned.  Returning them again takes another run. */
+/* Free all groups after they were returned.  Another run is needed to return them again. */
 void
 ScanGroupsForget(ScanGroups *groups)
 {

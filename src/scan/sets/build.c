@@ -1,28 +1,28 @@
 /*
  * build.c
- *		Building collections of sets by all processes of a parallel scan.
+ *		Builds collections of sets by all processes of a parallel scan.
  *
  * Merging collections of sets takes long, because all rows must be sorted.  So the processes
  * that have scanned a table share this work, too.  Each process puts its rows into shared
- * memory.  Then the processes take shards of elements and shards of set ids
+ * memory.  Then the processes work on shards of elements and shards of set ids
  * (sets/builder.h).  At the end one process copies the finished collection.
  *
- *	SCAN		each process reads pages, and at the end puts its run
- *	ELEMENTS	the elements of each shard get numbers
+ *	SCAN		each process reads pages, and at the end puts its run into shared memory
+ *	ELEMENTS	the elements of each shard receive numbers within the shard
  *	NUMBERS		the numbers of a shard become numbers among all elements
  *	SETS		the sets of each shard of ids are made
- *	DONE		one process has the collection, the others have nothing
+ *	DONE		one process has the collection, the other processes have no rows
  *
- * There is a barrier between two phases.  A process attaches to it when it begins, so the
- * barrier does not wait for processes that never start.  A process that begins late finds no
- * pages, and helps with the work that is left.  An attached process never waits for a queue
- * of tuples, so it reaches the barrier or fails.  An error in one process ends the wait of
- * all.
+ * There is a barrier between two phases.  A process attaches to the barrier when it begins, so
+ * the barrier does not wait for processes that never start.  A process that begins late finds
+ * no pages, and helps with the remaining work.  An attached process never waits for a queue of
+ * tuples, so it reaches the barrier or fails.  An error in one process ends the wait of all
+ * processes.
  *
- * If the leader takes part, it gets the collection, and nothing goes through a queue.
- * Otherwise one of the workers gets it.  If shared memory has no room, a process keeps its
- * rows, and they are merged like other partial states.  If there is only one run, nothing is
- * done here.
+ * If the leader takes part, it receives the collection, and no rows go through a queue.  If it
+ * does not, one of the workers receives it.  If shared memory is short, a process keeps its
+ * rows, and they are merged like other partial states.  If there is only one run, no
+ * collection is built in shared memory.
  *
  * src/scan/sets/build.c
  */
@@ -40,12 +40,12 @@
 #include "utils/wait_event.h"
 
 /*
- * Shards for each process.  There are several, so that all processes finish at about the same
- * time.
+ * Number of shards for each process.  With several shards all processes finish at about the
+ * same time.
  */
 #define SHARDS_EACH 4
 
-/* Shared memory, in multiples of the size of a run: for the run itself, and for its shards. */
+/* Shared memory for a run and its shards, as a multiple of the size of the run. */
 #define ROOM_OF_RUN 2
 
 enum
@@ -57,7 +57,10 @@ enum
 	BUILD_DONE
 };
 
-/* A shard of the work.  "elements" has two arrays.  "sets" has three, each with "room" entries. */
+/*
+ * A shard of the work.  "elements" is one array or two.  "sets" is three arrays, of the sizes
+ * in "room".
+ */
 typedef struct SharedShard
 {
 	dsa_pointer elements;
@@ -69,12 +72,12 @@ typedef struct SharedShard
 } SharedShard;
 
 /*
- * The head of a run: the rows of one process.  Its block follows it.  "shard" is used only in
- * the run that was put last.
+ * The head of a run, which is followed by its block: the rows of one process.  Only the run
+ * that was put last uses "shard".
  */
 typedef struct RunHead
 {
-	dsa_pointer next; /* the run of another process, or invalid */
+	dsa_pointer next; /* the run of another process; invalid: none */
 	uint64 rows;      /* number of rows, with duplicates */
 	SharedShard shard[QSET_MOST_SHARDS];
 } RunHead;
@@ -85,10 +88,10 @@ struct SharedBuild
 {
 	Barrier barrier;
 	slock_t mutex;                     /* guards what processes write before the first barrier */
-	bool leader;                       /* the leader is among the processes */
+	bool leader;                       /* the leader is one of the processes */
 	uint32 count;                      /* number of runs */
-	dsa_pointer runs;                  /* the run that was put last, or invalid */
-	pg_atomic_uint32 next[BUILD_DONE]; /* the next shard to take in each phase */
+	dsa_pointer runs;                  /* the run that was put last; invalid: none */
+	pg_atomic_uint32 next[BUILD_DONE]; /* for each phase: the next shard to work on */
 };
 
 /* The state of one process in a SharedBuild. */
@@ -125,7 +128,7 @@ SharedBuildInit(SharedBuild *shared, int count)
 	}
 }
 
-/* Free the shared memory, once all other processes are done. */
+/* Free the shared memory of all runs.  All other processes must be done. */
 static void
 free_all(SharedBuild *shared, dsa_area *area)
 {
@@ -147,10 +150,7 @@ free_all(SharedBuild *shared, dsa_area *area)
 	}
 }
 
-/*
- * Prepare another run, after all processes of the last run have left.  That run may have been
- * cut short.
- */
+/* Prepare another run.  All processes of the last run have left, perhaps before its end. */
 void
 SharedBuildReset(SharedBuild *shared, dsa_area *area, int count)
 {
@@ -162,7 +162,7 @@ SharedBuildReset(SharedBuild *shared, dsa_area *area, int count)
 	SharedBuildInit(shared, count);
 }
 
-/* Begin to take part, before this process has read a page. */
+/* Attach this process, before it has read a page. */
 void
 SharedBuildJoin(SharedBuild *shared, ScanAggregate *aggregate, int count)
 {
@@ -175,7 +175,7 @@ SharedBuildJoin(SharedBuild *shared, ScanAggregate *aggregate, int count)
 
 /* ---- the phases ---- */
 
-/* Put the rows of this process into shared memory; false: there is no room. */
+/* Put the rows of this process into shared memory; false: shared memory is short. */
 static bool
 put_runs(Build *build)
 {
@@ -208,8 +208,8 @@ put_runs(Build *build)
 }
 
 /*
- * End the first phase.  False: no run was put, or there is only one process, which keeps its
- * rows.
+ * End the first phase.  False: shared memory is short, or there is only one process.  The
+ * process then keeps its rows.
  */
 static bool
 end_scan(Build *build)
@@ -228,7 +228,7 @@ end_scan(Build *build)
 	return true;
 }
 
-/* Open all runs, which are complete by now, and divide the work into shards. */
+/* Open all runs, which are complete now, and divide the work into shards. */
 static void
 open_runs(Build *build)
 {
@@ -250,7 +250,7 @@ open_runs(Build *build)
 	SetsCheck(qset_runs_cut(&build->runs, Min(count * SHARDS_EACH, QSET_MOST_SHARDS)));
 }
 
-/* A view of a shard's present content as a collection. */
+/* A view of a shard's current content as a collection. */
 static qset_collection
 shard_view(const Build *build, uint32 number)
 {
@@ -352,7 +352,7 @@ collect(Build *build)
 	free_all(build->shared, build->area);
 }
 
-/* Build the collection of one column. */
+/* Build the collection of one aggregate. */
 static void
 build_sets(Build *build, int phase)
 {
@@ -370,7 +370,7 @@ build_sets(Build *build, int phase)
 		return;
 	}
 	if (early)
-		SetsStartAgain(build->sets); /* the rows are in this process's run */
+		SetsStartAgain(build->sets); /* the rows are in the run of this process */
 	open_runs(build);
 	for (; phase < BUILD_DONE; phase++)
 	{
@@ -384,9 +384,9 @@ build_sets(Build *build, int phase)
 }
 
 /*
- * End a process's part in a run of the scan.  Afterwards each of its collections has the rows
- * of all processes, or none.  But if there was no room, or the processes do not build
- * together, it keeps the rows of this process.
+ * End this process's part in building collections.  Afterwards each of its collections has the
+ * rows of all processes, or none.  If shared memory is short, or the processes do not build
+ * together, a collection keeps the rows of this process.
  */
 void
 SharedBuildSets(SharedBuild *shared, dsa_area *area, ScanAggregate *aggregate, int count,

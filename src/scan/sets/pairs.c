@@ -3,25 +3,25 @@
  *		QSketchPairs: returns the rows of qsets_pairs and qsets_nearest in FROM one by one.
  *
  * PostgreSQL puts all rows of a function in FROM into a tuple store before the first row is
- * used.  For many pairs that goes to disk, and takes ten times as long as finding them.  This
- * node returns pairs as they are found, so LIMIT ends the work early.
+ * used.  The store of many pairs is written to disk, which takes ten times as long as finding
+ * the pairs.  This node returns pairs as they are found, so LIMIT ends the work early.
  *
- * The planner gets this node in place of Function Scan where qsets_pairs stands alone in an
- * item of FROM, in a query that only reads.  The function is recognized by its C address.
- * While the node returns rows its parallel workers exist, so the whole query must be in
- * parallel mode, as with Gather.  The plan requests parallel mode.  The executor does not enter
- * parallel mode for a client that fetches some rows at a time.  Then the node starts no workers.
- * Where the planner allows no parallel mode (INSERT, cursors, PL/pgSQL loops)
- * Function Scan stays.  There qsets_pairs may have workers during one call.
+ * The node replaces Function Scan if qsets_pairs is the only function in an item of FROM, in a
+ * query that only reads.  The function is recognized by its C address.  The node's parallel
+ * workers run while it returns rows, so the whole query must be in parallel mode, as with
+ * Gather.  The plan requests parallel mode.  The executor does not enter parallel mode for a
+ * client that fetches some rows at a time, and then the node starts no workers.  If the
+ * planner allows no parallel mode (INSERT, cursors, PL/pgSQL loops), Function Scan stays.  In
+ * Function Scan qsets_pairs may have workers during one call.
  *
- * An argument may be a scalar subquery such as (SELECT qsets_agg(s, e) FROM t).  The
- * executor would copy its value into a tuple, where a collection becomes flat, and read
- * it again.  That takes a fifth of the time that one process needs to make the
- * collection.  If the subquery is an aggregate without GROUP BY, it returns one row and
- * keeps its value, so the node takes that value without a copy.
+ * An argument may be a scalar subquery such as (SELECT qsets_agg(s, e) FROM t).  The executor
+ * would copy its value into a tuple, which flattens a collection, and would read it again.
+ * This takes a fifth of the time in which one process makes the collection.  If the subquery
+ * is an aggregate without GROUP BY, it returns one row and keeps its value, so the node uses
+ * this value without a copy.
  *
- * A rescan begins anew.  The declared cost of qsets_pairs makes the planner put
- * Materialize above the node where rescans might be frequent.
+ * A rescan finds the pairs again.  Because of the declared cost of qsets_pairs, the planner
+ * puts Materialize above the node if it expects many rescans.
  *
  * src/scan/sets/pairs.c
  */
@@ -50,7 +50,7 @@ typedef struct PairsNode
 	PairScan *scan;        /* NULL: there are no pairs, or no pair was requested yet */
 	bool opened;
 
-	/* figures for EXPLAIN, over all runs */
+	/* for EXPLAIN */
 	const char *method; /* method of the last run */
 	int gpus;           /* GPUs that found the pairs in the last run; 0: the CPU did */
 	char why[GPU_TEXT_BYTES];
@@ -81,7 +81,7 @@ begin(CustomScanState *css, EState *estate, int eflags)
 		AllocSetContextCreate(estate->es_query_cxt, "QSketchPairs", ALLOCSET_DEFAULT_SIZES);
 }
 
-/* True if a plan returns at most one row, and keeps the values until it ends or is rescanned. */
+/* True if a plan returns at most one row, and keeps its values until it ends or is rescanned. */
 static bool
 keeps_values(const PlanState *state)
 {
@@ -119,7 +119,7 @@ take_subquery(ExprContext *econtext, const Param *param)
 	MemoryContextSwitchTo(old);
 }
 
-/* Evaluate the arguments of the call, for this run. */
+/* Evaluate the arguments of the call for this run. */
 static void
 evaluate_arguments(PairsNode *node)
 {
@@ -141,7 +141,6 @@ evaluate_arguments(PairsNode *node)
 	}
 }
 
-/* Free the scan. */
 static void
 close_scan(PairsNode *node)
 {
@@ -171,7 +170,7 @@ open_scan(PairsNode *node)
 	node->launched += node->scan->launched;
 }
 
-/* The next pair. */
+/* Return the next pair. */
 static TupleTableSlot *
 next(ScanState *ss)
 {
@@ -211,7 +210,7 @@ rescan(CustomScanState *css)
 	ExecScanReScan(&css->ss);
 }
 
-/* End the workers before parallel mode ends.  No more rows are wanted. */
+/* End the workers before parallel mode ends.  No more rows are requested after that. */
 static void
 shutdown(CustomScanState *css)
 {
@@ -282,10 +281,7 @@ call_of(const RangeTblEntry *rte)
 	return layout && list_length(rte->eref->colnames) == PairsColumns(layout) ? call : NULL;
 }
 
-/*
- * True if the query uses the row as one value.  The node cannot return that, it has only
- * columns.
- */
+/* True if the query uses the row as one value, which the node cannot return. */
 static bool
 wants_row(const RelOptInfo *rel)
 {
@@ -309,7 +305,7 @@ may_stream(const PlannerInfo *root)
 		   (root->glob->parallelModeOK || max_parallel_workers_per_gather == 0);
 }
 
-/* The node's columns.  All but the last one are numbers. */
+/* The node's columns.  The last column is double precision, all other columns are bigint. */
 static List *
 columns_of(Index relid, const FuncExpr *call)
 {
@@ -352,7 +348,10 @@ static const CustomPathMethods path_methods = {
 	.PlanCustomPath = plan_path,
 };
 
-/* A path that replaces Function Scan.  It costs less by storing rows and reading them again. */
+/*
+ * Make the path that replaces a path of Function Scan.  Its cost does not include storing the
+ * rows and reading them again.
+ */
 static Path *
 make_path(const Path *instead, FuncExpr *call)
 {
