@@ -21,16 +21,16 @@ INSERT INTO benchmarks (what, query, rival, bound, target) VALUES
 ('top 10 pages of each minute and country, from the rows',
     'SELECT sum(estimate) FROM (SELECT qtop_agg(url, 10) AS top FROM hits GROUP BY date_trunc(''minute'', at), country) AS g, qtop_text(top, 10)',
     top_pages_of('(SELECT date_trunc(''minute'', at) AS minute, country, url, count(*) AS n FROM hits GROUP BY 1, 2, 3)'), '<=', 1),
-('the same, from rollups', 'SELECT sum(estimate) FROM top_pages, qtop_text(top, 10)', top_pages_of('exact_pages'), '<=', 1),
+('top 10 pages of each minute and country, from rollups', 'SELECT sum(estimate) FROM top_pages, qtop_text(top, 10)', top_pages_of('exact_pages'), '<=', 1),
 ('10 users whose views grew most between two days, from the rows',
     'WITH lists AS (SELECT qtop_agg(user_id, 1000) FILTER (WHERE day = ''2026-01-10'') AS a, qtop_agg(user_id, 1000) FILTER (WHERE day = ''2026-01-11'') AS b
             FROM hits WHERE day BETWEEN ''2026-01-10'' AND ''2026-01-11'')
         SELECT sum(growth) FROM (SELECT estimate - qtop_estimate(a, key) AS growth FROM lists, qtop_list(b, 1000, NULL::bigint) ORDER BY 1 DESC LIMIT 10) AS g',
     'SELECT sum(growth) FROM (SELECT count(*) FILTER (WHERE day = ''2026-01-11'') - count(*) FILTER (WHERE day = ''2026-01-10'') AS growth
             FROM hits WHERE day BETWEEN ''2026-01-10'' AND ''2026-01-11'' GROUP BY user_id ORDER BY 1 DESC LIMIT 10) AS g', '<=', 1),
-('how many different users, from the rows (hll)', 'SELECT estimate FROM qsketch_distinct((SELECT qsketch_agg(user_id) FROM hits))',
+('number of distinct users, from the rows (hll)', 'SELECT estimate FROM qsketch_distinct((SELECT qsketch_agg(user_id) FROM hits))',
     'SELECT hll_cardinality(hll_add_agg(hll_hash_bigint(user_id))) FROM hits', '<=', 1),
-('the same, from rollups by hour and country (hll)', 'SELECT estimate FROM qsketch_distinct((SELECT qsketch_merge_agg(sk) FROM users))',
+('number of distinct users, from rollups by hour and country (hll)', 'SELECT estimate FROM qsketch_distinct((SELECT qsketch_merge_agg(sk) FROM users))',
     'SELECT hll_cardinality(hll_union_agg(h)) FROM hll_users', '<=', 1);
 -- Lists of these sizes are exact.  The estimated number of different users must be within four
 -- standard errors.
@@ -53,9 +53,9 @@ FROM timings JOIN benchmarks USING (id) GROUP BY id, what ORDER BY id;
 SELECT format('| size of the %s | %s | %s |', what, pg_size_pretty(pg_total_relation_size(name)), pg_size_pretty(pg_total_relation_size(rival)))
 FROM (VALUES ('rollups of pages by minute and country', 'top_pages'::regclass, 'exact_pages'::regclass),
     ('rollups of users by hour and country (hll)', 'users', 'hll_users')) AS v (what, name, rival);
-SELECT format('| size of one value for all different users (hll) | %s | %s |', pg_size_pretty(pg_column_size(sk)::bigint), pg_size_pretty(pg_column_size(h)::bigint))
+SELECT format('| size of one value for all distinct users (hll) | %s | %s |', pg_size_pretty(pg_column_size(sk)::bigint), pg_size_pretty(pg_column_size(h)::bigint))
 FROM (SELECT qsketch_agg(user_id) AS sk, hll_add_agg(hll_hash_bigint(user_id)) AS h FROM hits) AS v;
-SELECT format('| error of that number (hll) | %s | %s |', error_of((qsketch_distinct(sk)).estimate), error_of(hll_cardinality(h)))
+SELECT format('| error of the number of distinct users (hll) | %s | %s |', error_of((qsketch_distinct(sk)).estimate), error_of(hll_cardinality(h)))
 FROM (SELECT qsketch_agg(user_id) AS sk, hll_add_agg(hll_hash_bigint(user_id)) AS h FROM hits) AS v;
 DO $$ BEGIN
     ASSERT (SELECT bool_and(is_true(holds)) FROM benchmarks), 'an answer is wrong';

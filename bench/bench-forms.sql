@@ -97,7 +97,7 @@ SELECT format('| `%s` | %s | %s | %s | %s | %s |', what, readable_ms(rival_ms),
     CASE WHEN NOT correct THEN 'WRONG' WHEN ratio <= target OR plan !~ 'QSketchScan' THEN 'PASS' ELSE 'FAIL' END)
 FROM found WHERE ratio > 0.7 OR ratio > target OR NOT correct ORDER BY id;
 \qecho
-SELECT format('The other %s forms took 0.70 and less.', count(*)) FROM found WHERE ratio <= least(0.7, target) AND correct;
+SELECT format('The other %s forms took at most 0.70 of the ordinary plan''s time.', count(*)) FROM found WHERE ratio <= least(0.7, target) AND correct;
 
 -- Measures all forms, large lists, filters and many groups over one table and over 60 partitions,
 -- with several sizes of work_mem.  If the planner chooses the column scan, it must take at most
@@ -123,14 +123,14 @@ FROM forms, unnest('{hits,days}'::text[]) AS source, unnest('{4MB,64MB,256MB}'::
 WHERE plan_of(count_all, memory_is) ~ 'QSketchScan' ORDER BY id, source, memory;
 SELECT run_benchmarks(2) \g /dev/null
 \qecho
-\qecho 'The same forms with large lists, filters and many groups, of one table and of 60 partitions (`days`), where the scan is chosen and takes more than 1.1 of the ordinary plan''s time:'
+\qecho 'More queries of these forms have large lists, filters and many groups, on one table and on 60 partitions (`days`). The table lists the queries for which the planner chose the scan, and the scan took more than 1.1 times the ordinary plan''s time.'
 \qecho
 \qecho '| query | `work_mem` | ordinary plan | column scan | ratio |'
 \qecho '|---|---:|---:|---:|---:|'
 INSERT INTO found SELECT *, is_true(holds) FROM medians;
 SELECT format('%s %s | %s | %s |', what, readable_ms(rival_ms), readable_ms(ms), round(ratio, 2)) FROM medians WHERE ratio > 1.1 ORDER BY id;
 \qecho
-SELECT format('The other %s of %s took 1.1 and less.', count(*) FILTER (WHERE ratio <= 1.1), count(*)) FROM medians;
+SELECT format('The other %s of %s queries took at most 1.1 times the ordinary plan''s time.', count(*) FILTER (WHERE ratio <= 1.1), count(*)) FROM medians;
 
 -- If the column scan cannot run a query, qsketch says why and recommends another form.  Compares the time of
 -- the recommended form with the time of the original query.
@@ -148,7 +148,7 @@ FROM (VALUES
 ('SELECT qsketch_agg(user_id ORDER BY ts) FROM hits', 'SELECT qsketch_agg(user_id) FROM hits')) AS v(written, better);
 SELECT run_benchmarks(:turns) \g /dev/null
 \qecho
-\qecho 'If the column scan cannot run a query, qsketch says why and recommends another form. The time of that form, against the query as it was written:'
+\qecho 'If the column scan cannot run a query, qsketch says why and recommends another form. The ratio is the time of the recommended form, divided by the time of the query as written.'
 \qecho
 \qecho '| query | as written | as recommended | ratio | |'
 \qecho '|---|---:|---:|---:|---|'
@@ -169,7 +169,7 @@ FROM (VALUES ('SELECT a, qsketch_agg(k) FROM big GROUP BY a'), ('SELECT a, qsket
 SELECT run_benchmarks(:turns) \g /dev/null
 \qecho
 INSERT INTO found SELECT *, is_true(holds) FROM medians;
-SELECT format('Groups of %s rows, where 2 workers are allowed, took at most %s of the time without for `count(*)`, and at most %s for sketches.',
+SELECT format('If 2 workers are allowed, groups of %s rows took at most %s of the time without workers for `count(*)`, and at most %s for sketches.',
     to_char(5 * :rows, 'FM999,999,999'), max(round(ratio, 2)) FILTER (WHERE what ~ 'count'), max(round(ratio, 2)) FILTER (WHERE what ~ 'qsketch'))
 FROM medians;
 
@@ -190,7 +190,7 @@ FROM (VALUES (1000, 'multilevel', '1MB', 4000), (5000, 'multilevel', '64kB', 400
 SELECT run_benchmarks(:turns) \g /dev/null
 INSERT INTO found SELECT *, is_true(holds) FROM medians;
 \qecho
-\qecho 'Moving windows over uniform keys, `ROWS BETWEEN CURRENT ROW AND n FOLLOWING`: time for each row behind the first.'
+\qecho 'Moving windows over uniform keys, `ROWS BETWEEN CURRENT ROW AND n FOLLOWING`: time per row after the first row.'
 \qecho
 \qecho '| n | structure | size | us a row |'
 \qecho '|---:|---|---:|---:|'

@@ -40,7 +40,7 @@ FROM (SELECT id, what, target, target > 1 AS first, percentile_cont(0.5) WITHIN 
     FROM timings JOIN benchmarks USING (id) GROUP BY id, what, target) AS medians
 GROUP BY what;
 SELECT line FROM lines WHERE ratio > 1.15 ORDER BY id;
-SELECT format(E'\nThe other %s took at most 1.15 of the time with 256 MB.', count(*)) FROM lines WHERE ratio <= 1.15;
+SELECT format(E'\nThe other %s rollups took at most 1.15 of the time with 256 MB.', count(*)) FROM lines WHERE ratio <= 1.15;
 DO $$ BEGIN
     ASSERT (SELECT bool_and(is_true(holds)) FROM benchmarks), 'an answer is wrong';
 END $$;

@@ -25,11 +25,11 @@ INSERT INTO benchmarks (what, query, rival, bound, target, holds) VALUES
     'SELECT sum(n) FROM (SELECT count(*) AS n FROM hits GROUP BY user_id ORDER BY count(*) DESC LIMIT 20) AS r', '<=', 1,
     'SELECT bool_and(lower <= n AND n <= estimate) FROM qtop_list((SELECT qtop_agg(user_id, 20) FROM hits), 20, NULL::bigint) AS l,
         LATERAL (SELECT sum(n) AS n FROM exact_users WHERE user_id = l.key) AS e'),
-('the same, counted exactly (`qtop_exact`)', 'SELECT sum(count) FROM qtop_exact(''hits'', ''user_id'', 20)',
+('the 20 top users, counted exactly (`qtop_exact`)', 'SELECT sum(count) FROM qtop_exact(''hits'', ''user_id'', 20)',
     'SELECT sum(n) FROM (SELECT count(*) AS n FROM hits GROUP BY user_id ORDER BY count(*) DESC LIMIT 20) AS r', '<=', 1,
     'SELECT (SELECT sum(count) FROM qtop_exact(''hits'', ''user_id'', 20)) =
         (SELECT sum(n) FROM (SELECT count(*) AS n FROM hits GROUP BY user_id ORDER BY count(*) DESC LIMIT 20) AS r)'),
-('how often one user came, from the daily rollups', 'SELECT sum(qtop_estimate(top, 777)) FROM top_users',
+('views of one user, from the daily rollups', 'SELECT sum(qtop_estimate(top, 777)) FROM top_users',
     'SELECT sum(n) FROM exact_users WHERE user_id = 777', '<=', 1,
     'SELECT (SELECT sum(qtop_estimate(top, 777)) FROM top_users) >= (SELECT sum(n) FROM exact_users WHERE user_id = 777)'),
 ('the top countries, from the daily rollups', 'SELECT sum(estimate) FROM qtop_text((SELECT qtop_merge_agg(top) FROM top_countries), 10)',

@@ -101,7 +101,7 @@ page() {
 	[ $cold = no ] ||
 		echo "The first reading of the table's files, by \`cat\`, took $cold_ms ms; the second, from the file cache, $warm_ms ms."
 	[ $with_duckdb = no ] || echo "DuckDB $duckdb_version, its own settings; its file takes $duckdb_size."
-	printf '\n`make bench-stock` on %s. Medians of %d runs. The load average was %s when it began, and %s at the end.\n' \
+	printf '\n`make bench-stock` on %s. Medians of %d runs. The load average was %s at the start, and %s at the end.\n' \
 		"$(hardware)" "$turns" "$load" "$(load_average)"
 	print_left_out
 	echo

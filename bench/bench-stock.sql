@@ -27,8 +27,8 @@ $$;
 INSERT INTO queries (question, system, what, query) VALUES
 ('number of rows', 'PostgreSQL', '`count(*)`', 'SELECT count(*) FROM hits'),
 ('number of rows', 'DuckDB', '`count(*)`', 'SELECT count(*) FROM hits'),
-('how often each user came', 'PostgreSQL', '`qsketch_agg(user_id)`', 'SELECT qsketch_agg(user_id) FROM hits'),
-('how often each page was seen', 'PostgreSQL', '`qsketch_agg(url)`', 'SELECT qsketch_agg(url) FROM hits'),
+('views of each user', 'PostgreSQL', '`qsketch_agg(user_id)`', 'SELECT qsketch_agg(user_id) FROM hits'),
+('views of each page', 'PostgreSQL', '`qsketch_agg(url)`', 'SELECT qsketch_agg(url) FROM hits'),
 ('the 20 top users', 'PostgreSQL', '`qtop_agg(user_id, 20)`', 'SELECT qtop_agg(user_id, 20) FROM hits'),
 ('the 20 top users', 'DuckDB', '`approx_top_k(user_id, 20)`', 'SELECT array_to_string(approx_top_k(user_id, 20), '' '') FROM hits'),
 ('the 20 top users, exactly', 'PostgreSQL', '`qtop_exact(''hits'', ''user_id'', 20)`',

@@ -30,11 +30,12 @@ document() {
 	cat <<-EOF
 		# Performance
 
-		\`${settings}make bench\` measures all of this anew on your machine, and writes the page up to [what makes some slow](#what-makes-some-slow). Tables below name their commands.
+		\`${settings}make bench\` repeats these measurements on your machine, and writes the page up to [what makes some slow](#what-makes-some-slow). Later sections name their commands.
 
-		$(hardware). $ROWS_USED rows in memory, JIT off, no parallel workers unless said so; medians of $TURNS_USED runs (of 3 in the figures; of fewer where these take
-		seconds). A ratio is the median of the ratios of two runs in a row. Sketches have the default structure and size (multilevel, 1 MB) unless said otherwise. Tables
-		are narrow, one to three columns, and keys are uniform over as many values as there are rows, of which 63 % occur. There sketches gain most.
+		$(hardware). Tables have $ROWS_USED rows in memory. JIT is off, and there are no parallel workers unless a row or figure names workers. Times are
+		medians of $TURNS_USED runs (of 3 runs in the figures, and of fewer runs that take seconds). A ratio is the median of the ratios of two runs in a row. Sketches have the
+		default structure and size (multilevel, 1 MB) unless a row or figure names others. Tables are narrow, with one to three columns. Keys are uniform over as many values as
+		there are rows, and 63 % of the values occur. Sketches gain most on such tables and keys.
 
 	EOF
 	cat "$1"

@@ -290,7 +290,7 @@ FROM points WHERE figure = 'life' ORDER BY x;
 \qecho
 \qecho '## Against other aggregates'
 \qecho
-\qecho 'Of a narrow table with uniform keys.'
+\qecho 'The table is narrow, with uniform keys.'
 SELECT format(E'\n| over all rows of %s and %s | ms | ns a row | times the column scan | ms | ns a row | times the column scan |',
     :rows, max(n)) FROM heights;
 \qecho '|---|---:|---:|---:|---:|---:|---:|'

@@ -70,7 +70,7 @@ END $$;
 SET filter_bench.keys = :'keys';
 CREATE TABLE blooms AS SELECT * FROM filter_bench_bloom(:keys, 16, 3);
 \qecho
-\qecho 'Bloom filters of 16 MB with' :keys 'keys, ns a key in one server process:'
+\qecho 'Bloom filters of 16 MB with' :keys 'keys, ns per key in one server process:'
 \qecho
 \qecho '| | insertion | present keys | absent keys | times as fast: insertion | present | absent | false positives |'
 \qecho '|---|---|---|---|---|---|---|---|'
@@ -81,7 +81,7 @@ FROM blooms AS b, blooms AS l WHERE l.name = 'lib/bloomfilter.c';
 DO $$ BEGIN
     ASSERT (SELECT min(found_present) FROM blooms) = current_setting('filter_bench.keys')::bigint, 'a key was denied';
 END $$;
-SELECT format(E'\nBlocked is %s times as fast for insertion and %s times for lookups (at least 3 each is wanted): %s.',
+SELECT format(E'\nThe blocked filter is %s times as fast as lib/bloomfilter.c for insertion, and %s times as fast for lookups (each target: at least 3): %s.',
     round((l.insertion / b.insertion)::numeric, 1), round(least(l.present / b.present, l.absent / b.absent)::numeric, 1),
     CASE WHEN least(l.insertion / b.insertion, l.present / b.present, l.absent / b.absent) >= 3 THEN 'PASS' ELSE 'FAIL' END)
 FROM blooms AS b, blooms AS l WHERE b.name = 'blocked' AND l.name = 'lib/bloomfilter.c';

@@ -200,7 +200,7 @@ report_bounds(const qf_filter *f, const qf_scale *scale, FILE *table)
 	size_t c;
 	uint32_t i;
 
-	fprintf(table, "\nShare of intervals that hold the frequency, by confidence:");
+	fprintf(table, "\nFraction of intervals that contain the frequency, by confidence:");
 	for (c = 0; c < sizeof(confidences) / sizeof(confidences[0]); c++)
 	{
 		double deviations = qf_deviations(confidences[c]);

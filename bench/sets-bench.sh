@@ -15,8 +15,8 @@ build/bench/sets_bench targets
 {
 	echo '# Performance of the sets family'
 	echo
-	echo 'Written by `make sets-bench`, the part beside AllPairs and PPJoin by `make sets-joins`, and the part'
-	echo 'inside PostgreSQL by `make sets-bench-sql`. They measure all of this anew on your machine. What the columns mean is in [sets-methods.md](sets-methods.md).'
+	echo 'Three commands repeat these measurements on your machine and write this page: `make sets-joins` (the comparison with AllPairs and PPJoin),'
+	echo '`make sets-bench-sql` (inside PostgreSQL) and `make sets-bench` (all other tables). [sets-methods.md](sets-methods.md) explains the columns.'
 	echo
 	echo "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) processors," \
 		"$(awk '/MemTotal/ { printf "%.0f GiB", $2 / 1048576 }' /proc/meminfo) of memory;" \

@@ -67,8 +67,8 @@ else
 fi
 chmod a+r "$SESSIONS"
 {
-	echo "$(hardware). Each time is the median of ${TURNS:-5} runs in one process, in turns with the query of the"
-	echo "column *against*. The self-join ran once. \`WRONG\` would say that results differ."
+	echo "$(hardware). Each time is the median of ${TURNS:-5} runs in one process, alternating with the query of the"
+	echo "column *against*. The self-join ran once. \`WRONG\` marks results that differ."
 	echo
 	psql -XAtq -v ON_ERROR_STOP=1 -v rows="${ROWS:-10000000}" -v draws="${DRAWS:-10000000}" \
 		-v turns="${TURNS:-5}" -v intarray=$intarray -v kosarak=$kosarak -v folder="$folder" -f sets.sql

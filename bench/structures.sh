@@ -14,7 +14,7 @@ bench_server 2GB
 tables=$(mktemp "$SERVER_ROOT/tables.XXXXXX")
 {
 	echo
-	echo "By \`make structures\`; build, estimate and merge are the shortest of ${TURNS:-5} runs, in one process."
+	echo "\`make structures\` writes this section. The times of build, estimate and merge are the shortest of ${TURNS:-5} runs, in one process."
 	hardware
 	echo
 	psql -XAtq -v ON_ERROR_STOP=1 -v turns="${TURNS:-5}" -v clicks="${CLICKS:-yes}" -f structures.sql

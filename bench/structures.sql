@@ -80,7 +80,7 @@ FROM sketches AS s, probe(sk, 'zipf_exact') AS p,
     LATERAL (SELECT min(ms) FILTER (WHERE what = 'scan')::numeric AS scan, min(ms) FILTER (WHERE what = 'plan')::numeric AS plan,
         min(ms) FILTER (WHERE what = 'estimate')::numeric AS estimate, min(ms) FILTER (WHERE what = 'merge')::numeric AS merge
         FROM timings WHERE timings.id = s.id) AS t;
-SELECT format(E'Estimates of all %s keys of 2 million rows (Zipf with exponent 1 over a million values), errors as\nestimate - count:\n',
+SELECT format(E'The table shows estimates of all %s keys of 2 million rows (Zipf with exponent 1 over a million values). An error is\nthe estimate less the count.\n',
     count(*)) FROM zipf_exact;
 \qecho '| structure | size | build, ms | ordinary plan, ms | one estimate | one merge | mean error | 99 % | worst | of the top 100 | of the top 500 | stored bytes |'
 \qecho '|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|'
@@ -121,10 +121,10 @@ FROM (VALUES ('multilevel', '256kB'), ('multilevel', '512kB'), ('multilevel', '1
     qsketch_new(structure, size) AS template,
     LATERAL (SELECT qsketch_agg(k, template) AS sk FROM clicks OFFSET 0) AS built, probe(sk, 'clicks_exact') AS p;
 \qecho
-\qecho 'And of a million users with 20 million clicks, nine of ten of them spread evenly over all users, the tenth as'
-\qecho 'above; the sketch is far from empty:'
+\qecho 'The next table is of a million users with 20 million clicks. Nine tenths of the clicks are spread evenly over all users. The last tenth'
+\qecho 'has the distribution of the first table. The sketch is far from empty.'
 \qecho
-\qecho '| structure | size | mean error | 99 % | worst | of the top 20 | of the top 100 | above 1000 clicks | said to be | stored bytes |'
+\qecho '| structure | size | mean error | 99 % | worst | of the top 20 | of the top 100 | users above 1000 clicks | estimates above 1000 | stored bytes |'
 \qecho '|---|---|---:|---:|---:|---:|---:|---:|---:|---:|'
 SELECT format('| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |',
     CASE WHEN is_default THEN structure || ' (default)' ELSE structure END, size, mean, most_99, worst,
@@ -143,10 +143,10 @@ FROM unnest('{1MB,1536kB,2MB}'::text[]) AS size, generate_series(1, 20) AS seed,
         FROM (SELECT n, row_number() OVER (ORDER BY e DESC, k) AS by_e
             FROM (SELECT k, n, qsketch_estimate(sk, k) AS e FROM clicks_exact OFFSET 0) AS e WHERE e > 1000) AS ranked) AS found;
 \qecho
-\qecho 'The default structure with twenty other seeds. "Too many" are users with at most 1000 clicks that are told more;'
-\qecho 'most of them have more than 900, the others share all their counters with a frequent user:'
+\qecho 'The table shows the default structure with twenty other seeds. "Too many" counts users with at most 1000 clicks and an estimate above 1000.'
+\qecho 'Most of these users have more than 900 clicks. The remaining users share all their counters with a frequent user.'
 \qecho
-\qecho '| size | seeds that found all of the top 20 | fewest of them | too many above 1000, mean | of these with 900 clicks and fewer | too many, from | to | seeds with more than 5 % |'
+\qecho '| size | seeds that found all of the top 20 | least number of the top 20 found | too many, mean | too many with at most 900 clicks, mean | too many, least | too many, most | seeds with more than 5 % |'
 \qecho '|---|---:|---:|---:|---:|---:|---:|---:|'
 SELECT format('| %s | %s | %s | %s | %s | %s %% | %s %% | %s |', size, count(*) FILTER (WHERE top_20 = 20), min(top_20),
     round(avg(too_many), 1), round(avg(far), 1), round(min(percent), 1), round(max(percent), 1), count(*) FILTER (WHERE percent > 5))

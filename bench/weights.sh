@@ -13,7 +13,7 @@ bench_server 1GB
 tables=$(mktemp "$SERVER_ROOT/tables.XXXXXX")
 {
 	echo
-	echo "By \`make weights\`; times are the shortest of ${TURNS:-5} runs, in one process."
+	echo "\`make weights\` writes this section. Times are the shortest of ${TURNS:-5} runs, in one process."
 	hardware
 	echo
 	psql -XAtq -v ON_ERROR_STOP=1 -v turns="${TURNS:-5}" -f weights.sql

@@ -44,7 +44,7 @@ CREATE TABLE timings AS
 SELECT depth, min(run_ms(format('SELECT qsketch_total(qsketch_agg(ip, bytes, qsketch_new(depth => %s))) FROM log', depth))) AS ms
 FROM generate_series(1, :turns) AS turn, generate_series(3, 5) AS depth GROUP BY depth;
 
-SELECT format(E'%s addresses with %s requests and %s in all; of one address between %s and %s. Errors of the estimates of all\naddresses, in bytes; the mean of three seeds, and the worst of all three:\n',
+SELECT format(E'%s addresses with %s requests and %s in all. An address has between %s and %s. The table shows the errors of the\nestimates of all addresses, in bytes: means of three seeds, and the worst error of all three seeds.\n',
     (SELECT to_char(count(*), 'FM999,999') FROM log_exact), (SELECT to_char(count(*), 'FM9,999,999') FROM log), (SELECT pg_size_pretty(sum(n)) FROM log_exact),
     (SELECT pg_size_pretty(min(n)) FROM log_exact), (SELECT pg_size_pretty(max(n)) FROM log_exact));
 \qecho '| sketch | mean error | 99 % | worst | stored bytes |'
@@ -53,7 +53,7 @@ SELECT format('| %s | %s | %s | %s | %s |', name, to_char(avg(mean), 'FM999,999,
     to_char(max(worst), 'FM999,999,999,999'), to_char(avg(stored), 'FM999,999,999'))
 FROM built GROUP BY id, name ORDER BY id;
 \qecho
-SELECT format('Building the first three took %s ms.', string_agg(round(ms)::text, ', ' ORDER BY depth)) FROM timings;
+SELECT format('Building the first three sketches took %s ms.', string_agg(round(ms)::text, ', ' ORDER BY depth)) FROM timings;
 
 -- The error predicted from the weights of a thousand addresses, and the error of the sketch of all
 -- addresses.
@@ -63,10 +63,10 @@ FROM unnest('{multilevel,thread,warp}'::text[]) AS wanted, unnest('{10000,100000
     qsketch_new_for(200000, error, 0.99, wanted, weights => ARRAY(SELECT n FROM log_exact WHERE k % 200 = 7)) AS template, qsketch_info(template) AS i,
     LATERAL (SELECT qsketch_agg(k, n, template) AS sk FROM log_exact OFFSET 0) AS b;
 \qecho
-\qecho 'What `qsketch_new_for(200000, error, 0.99, structure, weights => ...)` takes, told the sums of a thousand of the'
-\qecho 'addresses; the error that the sketch of all then has, and that of half the size:'
+\qecho 'The `weights` of `qsketch_new_for(200000, error, 0.99, structure, weights => ...)` are the sums of a thousand of the addresses. The table shows'
+\qecho 'the returned size, the error of a sketch of all addresses, and the error of a sketch of half the size.'
 \qecho
-\qecho '| structure | 99 % asked | size taken | 99 % had | in half the size | stored bytes |'
+\qecho '| structure | requested error at 99 % | size | error at 99 % | error in half the size | stored bytes |'
 \qecho '|---|---:|---:|---:|---:|---:|'
 SELECT format('| %s | %s | %s | %s | %s | %s |', structure, to_char(error, 'FM999,999,999'), pg_size_pretty(size), to_char(had, 'FM999,999,999,999'),
     to_char(half, 'FM999,999,999,999'), to_char(stored, 'FM999,999,999')) FROM predicted ORDER BY structure, error;

@@ -2,9 +2,8 @@
  * fuzz_filter.c
  *		Arbitrary bytes as a serialized filter.
  *
- * As in fuzz_format.c, the bytes are tried as they are, and once more with the
- * checksum and the number of set bits repaired.  unit/filter_support.h says what
- * must hold.
+ * The bytes are tried as they are, then with the checksum repaired, and then also with the
+ * number of set bits repaired. unit/filter_support.h has the checks.
  *
  * test/fuzz/fuzz_filter.c
  */

@@ -1,6 +1,6 @@
 /*
  * fuzz_filter_mutants.c
- *		Filters with small damage that their checksum does not show.
+ *		Slightly damaged filters with a valid checksum.
  *
  * The mutants are those of unit/test_mutants.c; see fuzz_mutants.c.
  *

@@ -2,9 +2,9 @@
  * fuzz_format.c
  *		Arbitrary bytes as a serialized sketch.
  *
- * The input is tried as it is, and once more with the checksum repaired, so that the
- * fuzzer gets past this check.  Bytes that qs_open() accepts must be harmless, and bytes
- * that qs_validate() accepts must work; unit/exercise.h has the details.
+ * The input is tried as it is, and again with the checksum repaired.  Bytes that qs_open()
+ * accepts must be safe, and bytes that qs_validate() accepts must work; see
+ * unit/exercise.h.
  *
  * test/fuzz/fuzz_format.c
  */

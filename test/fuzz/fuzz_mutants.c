@@ -1,9 +1,9 @@
 /*
  * fuzz_mutants.c
- *		Sketches with small damage that their checksum does not show.
+ *		Slightly damaged sketches with a valid checksum.
  *
- * The mutants are those of unit/test_mutants.c.  Here they draw their choices from
- * the input instead of random numbers, so that the fuzzer can steer them.
+ * The mutants are those of unit/test_mutants.c.  Their choices come from the input, so
+ * that the fuzzer can steer them.
  *
  * test/fuzz/fuzz_mutants.c
  */

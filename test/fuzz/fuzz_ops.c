@@ -1,9 +1,8 @@
 /*
  * fuzz_ops.c
- *		The input is a program: operations on sketches, compared with exact counts.
+ *		Operations on sketches, compared with exact counts.
  *
- * The machine is that of unit/test_property.c.  Here it draws its choices from the
- * input instead of random numbers, so that the fuzzer can steer it.
+ * The input chooses the operations of the machine in unit/machine.h.
  *
  * test/fuzz/fuzz_ops.c
  */

@@ -1,6 +1,6 @@
 /*
  * fuzz_pairs.c
- *		Pairs of damaged values that need not fit each other.
+ *		Pairs of damaged values that need not match each other.
  *
  * The pairs are those of unit/test_pair_mutants.c; see fuzz_mutants.c.
  *

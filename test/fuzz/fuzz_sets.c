@@ -1,12 +1,12 @@
 /*
  * fuzz_sets.c
- *		Arbitrary bytes as a serialized collection of sets, and as rows to build one.
+ *		Arbitrary bytes as a serialized collection of sets, and as rows of a collection.
  *
- * First the bytes are read as a serialized collection, as they are and with the checksum
- * repaired; whatever is accepted must be written as it was read.  Then the bytes are taken
- * as rows of small numbers, and all methods must find the same pairs of the collection that
- * is built from these rows.  For one set of each collection, the most similar sets are
- * searched with postings and without.
+ * The bytes are read as a collection, as they are and with the checksum repaired.  An
+ * accepted collection must be written with the same bytes.  Then the bytes are used as
+ * rows of small numbers.  All methods must find the same pairs in the collection of these
+ * rows.  For one set of each collection, the most similar sets are found with and without
+ * postings.
  *
  * test/fuzz/fuzz_sets.c
  */
@@ -17,7 +17,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Search for the sets most similar to one set; the collection is freed. */
+/* Compare two searches for the sets most similar to one set; frees the collection. */
 static void
 ask_for_similar(qset_collection *c, uint8_t choice)
 {

@@ -1,6 +1,6 @@
 /*
  * fuzz_sets_mutants.c
- *		Collections of sets with small damage that their checksum does not show.
+ *		Slightly damaged collections of sets with a valid checksum.
  *
  * The mutants are those of unit/test_mutants.c; see fuzz_mutants.c.
  *

@@ -1,8 +1,9 @@
 /*
  * fuzz_tokens.c
- *		The input is a program: which process makes, hands over and redeems which token.
+ *		Random making, handing over and redeeming of tokens.
  *
- * The machine is that of unit/test_tokens.c, and runs the server's own code.
+ * The input chooses the steps of the machine in unit/tokens.h, which runs the server's
+ * code.
  *
  * test/fuzz/fuzz_tokens.c
  */

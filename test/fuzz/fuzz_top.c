@@ -1,10 +1,10 @@
 /*
  * fuzz_top.c
- *		Arbitrary bytes as a list of most frequent keys, and damaged lists.
+ *		Arbitrary bytes as a list of top keys, and damaged lists.
  *
- * The bytes are tried as they are, and once more with both checksums repaired.  They also
- * say how to damage a sound list: each triple has two bytes for an offset and one for the
- * change.  unit/top_support.h says what must hold.
+ * The bytes are tried as they are, and again with both checksums repaired.  They also
+ * damage a valid list: each three bytes are a 2-byte offset and a change.
+ * unit/top_support.h has the checks.
  *
  * test/fuzz/fuzz_top.c
  */

@@ -11,12 +11,12 @@
 
 typedef struct choices
 {
-	const uint8_t *bytes; /* NULL: random numbers are used instead */
+	const uint8_t *bytes; /* or NULL: choices are random numbers */
 	size_t left;
 	test_rng rng;
 } choices;
 
-/* Returns a number from 0 to below - 1; 0 when the bytes are used up. */
+/* Returns a number from 0 to below - 1, or 0 if all bytes are used. */
 static inline uint64_t
 choose(choices *c, uint64_t below)
 {

@@ -1,14 +1,14 @@
 /*
  * exercise.h
- *		Everything that can be done with bytes of unknown origin.
+ *		Operations on bytes of unknown origin.
  *
- * There are two levels of trust.  exercise_opened() takes bytes that passed
- * qs_open(), which looks at the header alone: nothing may read or write out of
- * bounds, whatever the body holds.  exercise_valid() takes bytes that passed
- * qs_validate(): in addition every operation must work, and must again leave bytes
- * that are valid.
+ * exercise_opened() takes bytes that qs_open() accepted. qs_open() checks only the header,
+ * so the body may hold anything.  No function may read or write out of bounds.
  *
- * test_format.c and the fuzzers run this under AddressSanitizer and UBSan.
+ * exercise_valid() takes bytes that qs_validate() accepted.  Every operation must work
+ * with these bytes, and must leave valid bytes.
+ *
+ * test_format.c and the fuzzers run this file under AddressSanitizer and UBSan.
  *
  * test/unit/exercise.h
  */
@@ -17,7 +17,7 @@
 
 #include "support.h"
 
-/* Larger sketches are left out.  Bytes can be few and describe an explicit sketch with huge tables. */
+/* Larger sketches are skipped.  A few bytes can describe an explicit sketch with huge tables. */
 #define EXERCISE_MAX_BYTES (1 << 18)
 
 static inline bool
@@ -26,7 +26,7 @@ exercise_is_small(const qs_params *p)
 	return qs_dense_size(p, true) <= EXERCISE_MAX_BYTES;
 }
 
-/* Choose keys to look up: some that the sketch has, if it has any, and some that it lacks. */
+/* Choose keys to look up.  Up to four of them are keys of an explicit sketch. */
 static inline void
 exercise_keys(const qs_sketch *sk, uint64_t key[8])
 {
@@ -51,7 +51,7 @@ exercise_queries(const qs_sketch *sk)
 	REQUIRE(estimate[0] == qs_estimate(sk, key[0]));
 }
 
-/* Merge "from" into an empty sketch and into a dense one. */
+/* Merge "from" into an empty sketch and into a dense sketch. */
 static inline void
 exercise_merge_into(const qs_sketch *from)
 {
@@ -71,7 +71,7 @@ exercise_merge_into(const qs_sketch *from)
 	qs_free(&into);
 }
 
-/* A copy, unlike a view, can be written to.  Check that it is as safe as the view that it was copied from. */
+/* Check that all operations on a writable copy of a view are safe. */
 static inline void
 exercise_copy(const qs_sketch *from)
 {
@@ -98,7 +98,7 @@ exercise_copy(const qs_sketch *from)
 	qs_free(&copy);
 }
 
-/* Check that writing sets every byte, whatever was in memory before. */
+/* Check that qs_write() sets every byte of its output. */
 static inline void
 exercise_write(const qs_sketch *view)
 {
@@ -113,7 +113,7 @@ exercise_write(const qs_sketch *view)
 	free(b.data);
 }
 
-/* Everything that must be safe with bytes that qs_open() accepted. */
+/* Run all operations that must be safe with bytes that qs_open() accepted. */
 static inline void
 exercise_opened(test_bytes b)
 {
@@ -129,9 +129,9 @@ exercise_opened(test_bytes b)
 	test_no_leak();
 }
 
-/* ---- bytes that are valid ---- */
+/* ---- valid bytes ---- */
 
-/* Check that writing a view or its copy gives the same bytes again, and that both give the same answers. */
+/* Check that a view and its copy write "b" again, and that they give the same answers. */
 static inline void
 exercise_identity(const qs_sketch *view, test_bytes b)
 {
@@ -150,7 +150,7 @@ exercise_identity(const qs_sketch *view, test_bytes b)
 	qs_free(&copy);
 }
 
-/* Check that adding keys and removing them again leaves the bytes as they were. */
+/* Check that adding keys and then removing them restores the bytes. */
 static inline void
 exercise_insert_remove(const qs_sketch *view, test_bytes b)
 {
@@ -161,7 +161,7 @@ exercise_insert_remove(const qs_sketch *view, test_bytes b)
 
 	exercise_keys(view, key);
 	REQUIRE_OK(qs_copy(&copy, view, &test_heap));
-	copy.keys.family = TEST_FAMILY; /* the caller of insert() names the family of the keys */
+	copy.keys.family = TEST_FAMILY; /* insert() does not set the family of the keys */
 	status = qs_engine_cpu.insert(&copy, key, weight, 8);
 	if (status == QB_OK)
 	{
@@ -176,7 +176,7 @@ exercise_insert_remove(const qs_sketch *view, test_bytes b)
 	qs_free(&copy);
 }
 
-/* Removing keys that may be absent must be refused, or leave a valid sketch. */
+/* Remove keys that may be absent.  Each removal must be refused or leave a valid sketch. */
 static inline void
 exercise_removals(const qs_sketch *view)
 {
@@ -195,7 +195,10 @@ exercise_removals(const qs_sketch *view)
 	qs_free(&copy);
 }
 
-/* Merge a sketch with itself, and subtract it again.  Then subtract it from itself. */
+/*
+ * Merge a sketch into its copy, and then subtract the sketch from the copy twice.  The copy
+ * must be empty.  Device parts refuse to subtract.
+ */
 static inline void
 exercise_merge_subtract(const qs_sketch *view, test_bytes b)
 {
@@ -235,7 +238,10 @@ exercise_fold(const qs_sketch *view)
 	qs_free(&copy);
 }
 
-/* Check that parts of a full sf sketch are valid, and that the host part is as good as the whole. */
+/*
+ * Check that both parts of a full sf sketch are valid, and that the host part restores the full
+ * sketch.
+ */
 static inline void
 exercise_parts(const qs_sketch *view, test_bytes b)
 {
@@ -257,7 +263,7 @@ exercise_parts(const qs_sketch *view, test_bytes b)
 	qs_free(&whole);
 }
 
-/* Everything that must work with bytes that qs_validate() accepted. */
+/* Run all operations that must work with bytes that qs_validate() accepted. */
 static inline void
 exercise_valid(test_bytes b)
 {

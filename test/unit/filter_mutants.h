@@ -1,11 +1,11 @@
 /*
  * filter_mutants.h
- *		Filters with small damage that their checksum does not show.
+ *		Slightly damaged filters with a valid checksum.
  *
- * These are filters, as the mutants of mutants.h are sketches.  A sound filter, dense or
- * compact, is changed in some fields, words and gaps.  Half of the time the number of set
- * bits still agrees, because one bit is set where another one is cleared, or because the
- * number is changed together with the bits.  filter_support.h says what must then hold.
+ * A valid filter, dense or compact, is changed in a few fields, words and gaps.  Some
+ * mutations keep the number of set bits right: they set one bit and clear another bit, or
+ * they change the number with the bits. filter_support.h has the checks. mutants.h does
+ * the same for sketches.
  *
  * test/unit/filter_mutants.h
  */
@@ -15,7 +15,7 @@
 #include "filter_support.h"
 #include "mutator.h"
 
-/* Offsets of the format in filter/format.h. */
+/* Offsets of header fields; see filter/format.h. */
 enum
 {
 	FILTER_AT_FORM = 4,
@@ -70,7 +70,7 @@ make_filter_sample(const struct filter_sample *s)
 	return b;
 }
 
-/* Returns a copy of a sample.  Each sample is made once. */
+/* Returns a copy of a sample.  The first call for a sample builds it. */
 static inline test_bytes
 sound_filter(uint64_t number)
 {
@@ -91,7 +91,7 @@ flip_filter_bit(mutator *m, test_bytes *b)
 		b->data[QF_HEADER_BYTES + bit / 8] ^= (uint8_t) (1 << bit % 8);
 }
 
-/* Move a bit: add to one gap of a compact body what is taken from the next gap. */
+/* Move a bit of a compact body: lengthen one gap and shorten the next gap by the same amount. */
 static inline void
 move_filter_bit(mutator *m, test_bytes *b)
 {
@@ -105,7 +105,10 @@ move_filter_bit(mutator *m, test_bytes *b)
 	b->data[at + 1] = (uint8_t) (b->data[at + 1] - step);
 }
 
-/* Make the body a little longer or shorter, and change a number of the header with it. */
+/*
+ * Change the length of the body by up to 64 bytes.  Set the header's number of set bits or
+ * number of bits to match.
+ */
 static inline void
 resize_filter(mutator *m, test_bytes *b)
 {
@@ -185,13 +188,13 @@ measure_filter(test_bytes b)
 		qf_bounds bounds = qf_bounds_of(&scale, set, deviations);
 
 		REQUIRE(qf_estimate(&scale, set) ==
-				qf_estimate(&scale, set)); /* false if the estimate is not a number */
+				qf_estimate(&scale, set)); /* fails if the estimate is NaN */
 		REQUIRE(bounds.lower >= 0 && bounds.lower <= bounds.upper);
 		qf_estimate_paper(&scale, set);
 	}
 }
 
-/* Try one mutant; returns true if it was valid. */
+/* Tests one mutant; returns true if the mutant was valid. */
 static inline bool
 try_filter_mutant(mutator *m)
 {

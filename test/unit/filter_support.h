@@ -1,6 +1,6 @@
 /*
  * filter_support.h
- *		What the tests of filters share, in addition to support.h: filters, rows, bytes.
+ *		Filters, rows and bytes for the tests of filters, in addition to support.h.
  *
  * test/unit/filter_support.h
  */
@@ -23,7 +23,7 @@ filter_params(uint64_t m, uint32_t k, double p, uint64_t seed)
 	return params;
 }
 
-/* Parameters of a Bloom filter with this layout. */
+/* Returns the parameters of a Bloom filter. */
 static inline qf_params
 filter_bloom_params(uint64_t m, uint32_t k, uint32_t layout, uint64_t seed)
 {
@@ -41,7 +41,7 @@ filter_init(qf_filter *f, const qf_params *p)
 	f->keys.collation = TEST_COLLATION;
 }
 
-/* Insert "count" rows of keys, numbered from "first" on. */
+/* Insert "count" keys as rows first, first + 1, and so on. */
 static inline void
 filter_insert(qf_filter *f, const uint64_t *keys, size_t count, uint64_t first, uint64_t nonce)
 {
@@ -50,7 +50,7 @@ filter_insert(qf_filter *f, const uint64_t *keys, size_t count, uint64_t first, 
 	REQUIRE_OK(qf_engine_cpu.insert(f, &b));
 }
 
-/* Insert rows with ids of their own. */
+/* Insert rows with the given ids. */
 static inline void
 filter_insert_ids(qf_filter *f, const uint64_t *keys, const uint64_t *ids, size_t count)
 {
@@ -117,7 +117,7 @@ filter_merge(qf_filter *into, const qf_filter *from)
 	REQUIRE_OK(qf_engine_cpu.merge(into, from));
 }
 
-/* Merge filters of the same kind, which works unless there are more rows than can be counted. */
+/* Merge filters of equal parameters.  Only an overflow of the row count may make the merge fail. */
 static inline void
 filter_merge_any(qf_filter *into, const qf_filter *from)
 {
@@ -129,7 +129,7 @@ filter_merge_any(qf_filter *into, const qf_filter *from)
 	REQUIRE(status == QB_OK || (status == QB_TOTAL_OVERFLOW && from->rows > INT64_MAX / 2));
 }
 
-/* Correct the header's number of set bits to that of the body. */
+/* Set the header's number of set bits to that of the body. */
 static inline void
 filter_repair_ones(test_bytes b)
 {
@@ -148,8 +148,8 @@ filter_repair_ones(test_bytes b)
 }
 
 /*
- * Look up, merge, copy and write, with any bytes that qf_open() accepts, valid or not.
- * All of this must work, and do no harm.
+ * Look up, copy, merge and fold bytes that qf_open() accepts, valid or not.  All calls must be
+ * safe.
  */
 static inline void
 filter_exercise(test_bytes b)
@@ -185,7 +185,7 @@ filter_exercise(test_bytes b)
 	qf_free(&copy);
 }
 
-/* A reader of a value's bytes, as if they were stored elsewhere.  It counts reads and bytes. */
+/* The bytes of a stored value, with counts of the reads and of the bytes read. */
 typedef struct filter_reads
 {
 	test_bytes bytes;
@@ -204,7 +204,7 @@ filter_read(void *context, uint64_t offset, uint32_t bytes, uint8_t *out)
 	reads->sum += bytes;
 }
 
-/* Check that lookups read only a few bytes, and give the same answers as a copy that has the bits. */
+/* Check that lookups of stored bytes read few bytes and give the answers of a copy in memory. */
 static inline void
 filter_require_lookups(test_bytes b, const qf_filter *copy)
 {
@@ -230,7 +230,7 @@ filter_require_lookups(test_bytes b, const qf_filter *copy)
 	}
 }
 
-/* Check that the filter in valid bytes writes the same bytes again, from any form. */
+/* Check that a copy of a valid filter writes the same bytes, also after the copy becomes dense. */
 static inline void
 filter_exercise_valid(test_bytes b)
 {

@@ -1,9 +1,10 @@
 /*
  * format_support.h
- *		What the tests of byte formats share: golden files, and bytes of another length.
+ *		Golden files and bytes of another length, for the tests of byte formats.
  *
- * test/golden has values that must never change.  With GOLDEN_WRITE in the environment, the
- * tests first write the golden files anew, and then compare.  Run them from the top of the source.
+ * test/golden has values that must never change.  With GOLDEN_WRITE in the environment,
+ * the tests rewrite the golden files before they compare.  Run the tests from the top of
+ * the source.
  *
  * test/unit/format_support.h
  */
@@ -36,7 +37,7 @@ golden_read(const char *name)
 	return test_bytes_of(room, length);
 }
 
-/* Check that the bytes are those of the golden file. */
+/* Check that the bytes equal the golden file. */
 static inline void
 require_golden(const char *name, test_bytes b)
 {
@@ -53,7 +54,10 @@ require_golden(const char *name, test_bytes b)
 	free(there.data);
 }
 
-/* Returns a copy that is cut, or extended by zeros.  If it still has a header, its checksum fits. */
+/*
+ * Returns a copy, cut or padded with zeros to "length" bytes.  The checksum is repaired if the
+ * copy has a whole header.
+ */
 static inline test_bytes
 with_length(test_bytes b, uint64_t length, uint64_t header)
 {

@@ -1,6 +1,6 @@
 /*
  * isa_support.h
- *		What the tests that run code with every set of instructions share.
+ *		Running tests with every instruction set.
  *
  * test/unit/isa_support.h
  */
@@ -11,10 +11,16 @@
 
 #include "base/isa.h"
 
-/* Names for qb_isa_use(), which returns false where the processor lacks a set. */
+/*
+ * Names of instruction sets for qb_isa_use(), which returns false for sets that the processor
+ * lacks.
+ */
 static const char *const test_isas[] = { "scalar", "neon", "avx2", "avx512" };
 
-/* Returns the bytes that "write" makes of a sketch; checks that all sets of instructions make the same. */
+/*
+ * Returns the bytes that "write" makes of a sketch.  Checks that all instruction sets make the
+ * same bytes.
+ */
 static inline test_bytes
 test_bytes_by_all(const qs_sketch *sk, test_bytes (*write)(const qs_sketch *))
 {
@@ -40,7 +46,7 @@ test_bytes_by_all(const qs_sketch *sk, test_bytes (*write)(const qs_sketch *))
 	return first;
 }
 
-/* Run a check with each set of instructions that this processor has. */
+/* Run a check with each instruction set of this processor. */
 static inline void
 test_with_each_isa(void (*check)(void))
 {

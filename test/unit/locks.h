@@ -1,6 +1,6 @@
 /*
  * locks.h
- *		Stand-ins for PostgreSQL's lightweight locks.  A test in one process need not take them.
+ *		Stand-ins for PostgreSQL's lightweight locks, for tests in a single process.
  *
  * test/unit/locks.h
  */

@@ -1,21 +1,20 @@
 /*
  * machine.h
- *		Random operations on three sketches, against exact counts.
+ *		Random operations on three sketches, compared with exact counts.
  *
- * The machine draws parameters and then operations from a source of choices: random
- * numbers in test_property.c, the fuzzer's bytes in fuzz_ops.c.  Beside each sketch
- * it keeps the exact count of each key.  After each operation it checks what must
- * hold at all times:
+ * The machine draws parameters and operations from a source of choices: random numbers in
+ * test_property.c, the fuzzer's bytes in fuzz_ops.c.  For each sketch the machine keeps the
+ * exact count of each key.  After each operation it checks that
  *
- *	- no estimate is below the truth; explicit sketches are exact;
- *	- a sketch is explicit if and only if its distinct keys are within the
- *	  limit, unless something was removed;
- *	- what it writes is valid;
- *	- what is refused changes nothing;
+ * - no estimate is below the exact count, and explicit sketches are exact;
+ * - a sketch is explicit exactly if its distinct keys are within the limit, or dense
+ *   after a removal;
+ * - the written bytes are valid;
+ * - a refused operation changes nothing.
  *
- * From time to time it checks the strongest property of all: the sketch's bytes are
- * those of a sketch to which the exact counts are added in one go.  That covers the
- * order of keys, batches, merging, folding, widths, and removing.
+ * Sometimes the machine checks a stronger property: the sketch's bytes equal those of a
+ * sketch to which the exact counts are added in one batch.  This property covers the order
+ * of keys, batches, merging, folding, widths and removing.
  *
  * test/unit/machine.h
  */
@@ -36,16 +35,16 @@
 typedef struct machine_sketch
 {
 	qs_sketch sk;
-	bool shrunk; /* something was removed, or the sketch was made dense by force */
+	bool shrunk; /* true after a removal or a forced qs_make_dense() */
 	int64_t count[MACHINE_KEYS];
 } machine_sketch;
 
 typedef struct machine
 {
 	choices from;
-	qs_params params; /* with the largest n */
+	qs_params params; /* parameters of an unfolded sketch */
 	uint64_t keys;
-	uint64_t salt; /* makes the fingerprints different each time */
+	uint64_t salt; /* varies the fingerprints from run to run */
 	machine_sketch unit[MACHINE_SKETCHES];
 } machine;
 
@@ -73,7 +72,7 @@ machine_params(choices *c)
 	return p;
 }
 
-/* Make the sketch empty, with n divided by some power of two. */
+/* Replace the sketch by an empty sketch, with n divided by 1, 2 or 4. */
 static inline void
 machine_reset(machine *m, machine_sketch *u)
 {
@@ -155,7 +154,7 @@ machine_check(const machine *m, const machine_sketch *u)
 	test_require_valid(&u->sk);
 }
 
-/* Check that the sketch has the bytes of a sketch that is built at once from the exact counts. */
+/* Check that a sketch built from the exact counts in one batch has the same bytes. */
 static inline void
 machine_check_rebuilt(const machine *m, const machine_sketch *u)
 {
@@ -173,7 +172,7 @@ machine_check_rebuilt(const machine *m, const machine_sketch *u)
 	qs_free(&fresh);
 }
 
-/* sf: check that truth <= fat <= slim, and that a full sketch can be made from the fat table. */
+/* For sf, check that count <= fat <= slim, and that the host part restores the full sketch. */
 static inline void
 machine_check_parts(const machine *m, const machine_sketch *u)
 {
@@ -208,7 +207,7 @@ machine_check_parts(const machine *m, const machine_sketch *u)
 
 /* ---- operations ---- */
 
-/* Choose a weight: mostly a small one, now and then one that needs wide counters. */
+/* Returns a weight: usually 1 to 200, sometimes 0, sometimes up to 2^52. */
 static inline int64_t
 machine_weight(machine *m)
 {
@@ -252,7 +251,7 @@ machine_insert(machine *m, machine_sketch *u)
 		u->count[index[i]] += weight[i];
 }
 
-/* Remove some of the present keys, in part or wholly. */
+/* Remove all or part of the counts of random keys. */
 static inline void
 machine_remove(machine *m, machine_sketch *u)
 {
@@ -274,7 +273,10 @@ machine_remove(machine *m, machine_sketch *u)
 	u->shrunk = true;
 }
 
-/* Try to remove more of a key than its estimate, after a key that is present.  Nothing may change. */
+/*
+ * Try to remove a present key, and more of a second key than its estimate.  The refusal must
+ * change nothing.
+ */
 static inline void
 machine_refuse(machine *m, machine_sketch *u)
 {
@@ -293,7 +295,7 @@ machine_refuse(machine *m, machine_sketch *u)
 	free(before.data);
 }
 
-/* Merge a dense sketch slice by slice, in place or copied. */
+/* Merge a dense sketch slice by slice.  Each slice is merged in place or from a copy. */
 static inline qb_status
 machine_merge_slices(machine *m, qs_sketch *into, const qs_sketch *from)
 {
@@ -320,7 +322,7 @@ machine_merge_slices(machine *m, qs_sketch *into, const qs_sketch *from)
 	return QB_OK;
 }
 
-/* Merge in slices or at once.  Slices are for two different dense sketches. */
+/* Merge in slices or as a whole.  Slices require two different dense sketches. */
 static inline qb_status
 machine_merge_any(machine *m, qs_sketch *into, const qs_sketch *from)
 {
@@ -330,7 +332,10 @@ machine_merge_any(machine *m, qs_sketch *into, const qs_sketch *from)
 	return sliced ? machine_merge_slices(m, into, from) : qs_merge(into, from);
 }
 
-/* Check that merging different sizes is refused and changes nothing.  Then fold the larger sketch. */
+/*
+ * Check that a merge of different sizes is refused and changes nothing.  Then fold both
+ * sketches to the smaller size.
+ */
 static inline void
 machine_same_size(machine_sketch *u, machine_sketch *v)
 {
@@ -350,7 +355,7 @@ machine_same_size(machine_sketch *u, machine_sketch *v)
 	REQUIRE_OK(qs_fold(&v->sk, n));
 }
 
-/* Merge a sketch, or its bytes, into any sketch, even into itself. */
+/* Merge a sketch or its bytes into any sketch, also into itself. */
 static inline void
 machine_merge(machine *m, machine_sketch *u, machine_sketch *v)
 {
@@ -368,7 +373,7 @@ machine_merge(machine *m, machine_sketch *u, machine_sketch *v)
 	u->shrunk |= v->shrunk;
 }
 
-/* Merge a sketch's bytes a few times, and check the sketch only after the last time. */
+/* Merge a sketch's bytes up to four times with deferred work, and then finish the work. */
 static inline void
 machine_merge_often(machine *m, machine_sketch *u, machine_sketch *v)
 {
@@ -391,7 +396,10 @@ machine_merge_often(machine *m, machine_sketch *u, machine_sketch *v)
 	free(bytes.data);
 }
 
-/* Subtract a sketch.  If it was not merged before, the call is refused or leaves a valid sketch. */
+/*
+ * Subtract v from u.  If v counts a key more often than u, the call must be refused or leave a
+ * valid sketch.
+ */
 static inline void
 machine_subtract(machine *m, machine_sketch *u, machine_sketch *v)
 {
@@ -410,7 +418,6 @@ machine_subtract(machine *m, machine_sketch *u, machine_sketch *v)
 		qs_free(&copy);
 		return;
 	}
-	/* backwards, since v may be u */
 	REQUIRE_OK(qs_subtract(&u->sk, &v->sk));
 	for (i = 0; i < m->keys; i++)
 		u->count[i] -= v->count[i];

@@ -1,9 +1,8 @@
 /*
  * multilevel_support.h
- *		What the tests of merging and subtracting multilevel sketches share.
+ *		Multilevel sketches with given counters, for the tests of merging and subtracting.
  *
- * At depth 1 a key owns one counter, so a sketch with any counters can be built
- * by choosing keys.
+ * At depth 1 a key owns one counter, so keys can be chosen to set any counters.
  *
  * test/unit/multilevel_support.h
  */
@@ -16,13 +15,13 @@
 #include "engine/sketch_engine.h"
 
 /*
- * The loops add a limited number of buckets at a time.  BUCKETS, and half of it, exceed that number and
- * are no multiple of it.
+ * The loops add a limited number of buckets at a time.  BUCKETS and BUCKETS / 2 exceed this
+ * limit and are no multiples of it.
  */
 #define BUCKETS 272
 #define MOST    (BUCKETS * QS_LOW_COUNTERS)
 
-/* Values on both sides of every point at which a low or a high counter can overflow. */
+/* Values around every limit at which a low or a high counter can overflow. */
 static const uint64_t edges[] = { 0,   1,   127, 128, 254,   255,   256,           257,
 								  510, 511, 512, 513, 65535, 65536, (1 << 24) - 1, 1 << 24 };
 
@@ -32,11 +31,11 @@ static const uint64_t edges[] = { 0,   1,   127, 128, 254,   255,   256,        
 typedef struct counters
 {
 	qs_params p;
-	uint64_t count; /* n * 28 */
+	uint64_t count; /* number of counters: n * 28 */
 	uint64_t key[MOST];
 } counters;
 
-/* The counter of a key, from the definitions of bucket and mask alone. */
+/* Returns the counter of a key, computed from the definitions of bucket and mask. */
 static inline uint64_t
 counter_of(const qs_params *p, uint64_t key)
 {
@@ -67,7 +66,7 @@ find_keys(counters *c, uint64_t n)
 	}
 }
 
-/* A dense sketch whose counters are "value". */
+/* Build a dense sketch whose counters have the given values. */
 static inline void
 build(qs_sketch *sk, const counters *c, const uint64_t *value)
 {
@@ -79,7 +78,10 @@ build(qs_sketch *sk, const counters *c, const uint64_t *value)
 			test_insert(sk, c->key[i], (int64_t) value[i]);
 }
 
-/* A view of the sketch's bytes, which start "offset" bytes after an aligned address. */
+/*
+ * Open a view of the sketch's bytes, "offset" bytes after an aligned address.  Returns the
+ * block, which the caller releases.
+ */
 static inline uint8_t *
 view_at(qs_sketch *view, const qs_sketch *sk, size_t offset)
 {

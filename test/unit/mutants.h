@@ -1,16 +1,16 @@
 /*
  * mutants.h
- *		Sketches with small damage that their checksum does not show.
+ *		Slightly damaged sketches with a valid checksum.
  *
- * Arbitrary bytes seldom get past the header.  Here a sound sketch, of a chosen
- * structure, form and width, is changed in some bytes, fields and counters.  Half of
- * the time sums may still agree, because one counter loses what another one gets, or
- * because the total is changed with the counters.  Then the checksum is repaired.  If
- * the validator accepts the mutant, everything that can be done with a sketch must work.
- * If it refuses the mutant, code that looks only at headers must still do no harm.  See
- * exercise.h.
+ * Arbitrary bytes rarely pass the checks of the header.  Therefore a valid sketch of a
+ * chosen structure, form and width is changed in a few bytes, fields and counters.  Often
+ * the sums still match: one counter loses what another gains, or the total changes with
+ * the counters.  Then the checksum is repaired.
  *
- * test_mutants.c and the fuzzer run this under AddressSanitizer and UBSan.
+ * If the validator accepts the mutant, all operations must work.  If the validator refuses
+ * the mutant, functions that check only the header must still be safe; see exercise.h.
+ *
+ * test_mutants.c and the fuzzer run this file under AddressSanitizer and UBSan.
  *
  * test/unit/mutants.h
  */
@@ -25,7 +25,7 @@
 #include "sketch/pieces.h"
 #include "sketch/moments.h"
 
-/* Returns a copy of a sample.  Each sample is made once. */
+/* Returns a copy of a sample.  The first call for a sample builds it. */
 static test_bytes
 sound_bytes(uint64_t number)
 {
@@ -47,7 +47,7 @@ choose_offset(mutator *m, const test_bytes *b, uint32_t width)
 	return choose(m, fields) * width;
 }
 
-/* Move a part of one counter of the body to another counter. */
+/* Move part of one counter of the body to another counter. */
 static void
 move_count(mutator *m, test_bytes *b, uint32_t width)
 {
@@ -68,7 +68,7 @@ move_count(mutator *m, test_bytes *b, uint32_t width)
 	set_field(b, to, width, get_field(b, to, width) + some);
 }
 
-/* Change a counter, and change the total by the same amount or by a depth-th of it. */
+/* Increase a counter, and increase the total by the same amount or by this amount / depth. */
 static void
 change_with_total(mutator *m, test_bytes *b, uint32_t width)
 {
@@ -117,7 +117,7 @@ read_piece(void *context, uint64_t offset, uint32_t bytes, uint8_t *out)
 	memcpy(out, b->data + offset, bytes);
 }
 
-/* The estimate of one key, from the bytes of its pieces alone. */
+/* Returns the estimate of a key, read from pieces of the bytes. */
 static int64_t
 estimate_from_pieces(test_bytes b, uint64_t key)
 {
@@ -128,7 +128,7 @@ estimate_from_pieces(test_bytes b, uint64_t key)
 	return qs_estimate_stored(&view, qb_hash(key, view.seed_key), &source);
 }
 
-/* Check that bounds of keys, for this error of the sketch, are plausible. */
+/* Check that bounds and estimates of keys are plausible for this error of the sketch. */
 static void
 bounds_of_valid(test_bytes b, const qs_sketch *view, const qs_noise *noise, int64_t error)
 {
@@ -149,7 +149,10 @@ bounds_of_valid(test_bytes b, const qs_sketch *view, const qs_noise *noise, int6
 	}
 }
 
-/* Check that what is measured of a valid sketch is plausible, for one probe and for several. */
+/*
+ * Check that the product, error and bounds of a valid sketch are plausible, for one probe and
+ * for 1000.
+ */
 static void
 measure_valid(test_bytes b)
 {
@@ -183,7 +186,7 @@ measure_valid(test_bytes b)
 	test_no_leak();
 }
 
-/* Try one mutant; returns true if it was valid. */
+/* Tests one mutant; returns true if the mutant was valid. */
 static inline bool
 try_mutant(mutator *m)
 {
@@ -202,7 +205,10 @@ try_mutant(mutator *m)
 	if (valid)
 	{
 		exercise_valid(b);
-		/* few device parts are measured: one takes as long as all else for a thousand mutants */
+		/*
+		 * one of 16 device parts is measured, because that takes as long as all other checks of
+		 * 1000 mutants
+		 */
 		if (exercise_is_small(&view.params) &&
 			(view.params.part != QS_PART_DEVICE || choose(m, 16) == 0))
 			measure_valid(b);

@@ -2,11 +2,11 @@
  * mutator.h
  *		Choices and small changes of numbers, for making damaged values.
  *
- * This is common to sketches (mutants.h), filters (filter_mutants.h) and collections
- * of sets (sets_mutants.h).  Each file makes a sound value, changes it in a few
- * places, repairs its checksum, and checks that the validator's answer holds.
+ * mutants.h, filter_mutants.h and sets_mutants.h include this file.  Each of them makes a
+ * valid value, changes it in a few positions, repairs its checksum, and tests the
+ * validator's answer.
  *
- * test_mutants.c and the fuzzers run this under AddressSanitizer and UBSan.
+ * test_mutants.c and the fuzzers run this file under AddressSanitizer and UBSan.
  *
  * test/unit/mutator.h
  */
@@ -17,7 +17,7 @@
 
 #define MOST_CHANGES 4
 
-/* A source of choices: the bytes of the input while there are any, then random numbers. */
+/* A source of choices: first the bytes of the input, then random numbers. */
 typedef struct mutator
 {
 	const uint8_t *data;
@@ -38,7 +38,7 @@ choose(mutator *m, uint64_t bound)
 	return value % bound;
 }
 
-/* Returns a value at which something changes: a width, a limit, the sign. */
+/* Returns a value near a limit of a type or of a field. */
 static inline uint64_t
 edge(mutator *m)
 {

@@ -1,15 +1,16 @@
 /*
  * pair_mutants.h
- *		Pairs of values of one type that need not fit each other.
+ *		Pairs of values of one type that need not match each other.
  *
- * mutants.h and the like try one damaged value, and merge it only with itself.  Here two
- * values go into every function of two values.  One or both of them are damaged: fields and
- * bodies come from other values, or change at random.  Then the checksums are repaired.
- * Invalid values are not used, but a valid value may contradict the other one in anything:
- * parameters, widths, kinds of keys.  A function must then return QB_MISMATCH and leave both
- * as they were.  If it accepts them, its result must be valid.
+ * mutants.h and similar files merge a damaged value only with itself.  Here every function
+ * of two values gets two values, of which one or both are damaged.  Fields and bodies are
+ * copied from other values or changed at random, and the checksums are repaired.
  *
- * test_pair_mutants.c and the fuzzer run this under AddressSanitizer and UBSan.
+ * Invalid values are skipped.  Two valid values may still differ in parameters, widths or
+ * kinds of keys.  A function must then return QB_MISMATCH and change neither value.  If a
+ * function accepts two values, its result must be valid.
+ *
+ * test_pair_mutants.c and the fuzzer run this file under AddressSanitizer and UBSan.
  *
  * test/unit/pair_mutants.h
  */
@@ -20,19 +21,19 @@
 #include "mutants.h"
 #include "sets_mutants.h"
 
-/* Offsets of fields that say how keys are kept: the family, the collation, and others. */
+/* The size of a header, and offsets of fields that may differ between two values. */
 typedef struct pair_format
 {
 	uint64_t header;
-	uint64_t family; /* the collation follows */
-	uint64_t form;   /* a byte: kind, structure or encoding */
+	uint64_t family; /* offset of the family; the collation follows it */
+	uint64_t form;   /* offset of a byte that names a width, an encoding or a kind */
 } pair_format;
 
 static const pair_format pair_sketches = { QS_HEADER_BYTES, 32, 7 };
 static const pair_format pair_filters = { QF_HEADER_BYTES, 32, 4 };
 static const pair_format pair_sets = { QSET_HEADER_BYTES, 16, 4 };
 
-/* Copy bytes of another value over those of this one, as far as both values have them. */
+/* Copy bytes from another value, if both values have these bytes. */
 static inline void
 pair_take(test_bytes *b, test_bytes from, uint64_t at, uint64_t bytes)
 {
@@ -40,7 +41,7 @@ pair_take(test_bytes *b, test_bytes from, uint64_t at, uint64_t bytes)
 		memcpy(b->data + at, from.data + at, bytes);
 }
 
-/* Give a value the body of another. */
+/* Replace the body of a value by that of another value. */
 static inline void
 pair_take_body(test_bytes *b, test_bytes from, uint64_t header)
 {
@@ -51,7 +52,7 @@ pair_take_body(test_bytes *b, test_bytes from, uint64_t header)
 	*b = joined;
 }
 
-/* Damage a value, mostly with fields or the body of another value. */
+/* Damage a value, usually with fields or the body of another value. */
 static inline void
 pair_damage(mutator *m, test_bytes *b, test_bytes from, const pair_format *f)
 {
@@ -81,13 +82,13 @@ pair_damage(mutator *m, test_bytes *b, test_bytes from, const pair_format *f)
 			b->data[at] = (uint8_t) changed(m, b->data[at]);
 			break;
 		default:
-			break; /* the value stays sound */
+			break; /* the value stays valid */
 	}
 }
 
 /* ---- sketches ---- */
 
-/* Merge, subtract and multiply two sketches.  Any status is allowed. */
+/* Merge, subtract and multiply two sketches.  Mismatched sketches must be refused. */
 static inline void
 pair_of_sketches(const qs_sketch *a, const qs_sketch *b, test_bytes bytes)
 {
@@ -134,7 +135,6 @@ try_sketch_pair(mutator *m)
 	bool valid = qs_validate(a.data, a.length) == QB_OK && qs_validate(b.data, b.length) == QB_OK;
 	qs_sketch x, y;
 
-	/* only the header was checked: whatever the body holds, no function may read outside of it */
 	if (qs_open(&x, a.data, a.length) == QB_OK && qs_open(&y, b.data, b.length) == QB_OK &&
 		exercise_is_small(&x.params) && exercise_is_small(&y.params) && valid)
 	{
@@ -202,7 +202,7 @@ try_filter_pair(mutator *m)
 
 /* ---- collections of sets ---- */
 
-/* Add both collections to a builder of the first one's kind; the second one also as an image. */
+/* Add a and b to a builder for the elements of a.  Add b again as an image. */
 static inline void
 pair_build(const qset_collection *a, const qset_collection *b, bool fit)
 {
@@ -232,7 +232,7 @@ pair_build(const qset_collection *a, const qset_collection *b, bool fit)
 	qset_builder_free(&builder);
 }
 
-/* Give the elements of both collections common numbers. */
+/* Map the elements of both collections to common numbers, and check the status. */
 static inline void
 pair_numbers(const qset_collection *a, const qset_collection *b, qb_status wanted)
 {
@@ -247,7 +247,7 @@ pair_numbers(const qset_collection *a, const qset_collection *b, qb_status wante
 	free(of_b);
 }
 
-/* Prepare a search for pairs of a set of one collection and a set of the other. */
+/* Prepare a search for pairs of sets of two collections, and check the status. */
 static inline void
 pair_request(const qset_collection *a, const qset_collection *b, qb_status wanted)
 {

@@ -1,8 +1,9 @@
 /*
  * pairs_support.h
- *		What the tests of all pairs share.  A naive double loop finds the expected pairs.
- *		The library finds pairs by any method, with any table of inner loops, and with
- *		the rows shared out in any way.
+ *		Expected and actual pairs of sets, for the tests of all pairs.
+ *
+ * A naive double loop finds the expected pairs.  The library finds pairs with any method,
+ * any table of inner loops and any number of shards.
  *
  * test/unit/pairs_support.h
  */
@@ -13,14 +14,14 @@
 
 #define ROOM 20000
 
-/* One way to run a request. */
+/* Settings of one run of a request. */
 typedef struct way
 {
 	const qset_kernels *kernels;
 	int method;
 	int variant;
 	uint64_t shards;
-	uint64_t room; /* the most pairs that one call returns */
+	uint64_t room; /* most pairs that one call returns */
 } way;
 
 typedef struct answer
@@ -31,7 +32,7 @@ typedef struct answer
 
 /* ---- the naive answer ---- */
 
-/* common / union >= j, computed as SQL would compute it. */
+/* True if common >= min_count and common / union >= j, computed as SQL computes it. */
 static inline bool
 naive_pass(const qset_filter *f, double j, uint32_t common, uint32_t either)
 {
@@ -62,7 +63,7 @@ in_answer(const answer *x, uint32_t a, uint32_t b)
 	return false;
 }
 
-/* Keep the best pairs of one row, by comparing each pair with all pairs of the row. */
+/* Keep the best pairs of one row.  Each pair is compared with all pairs of the row. */
 static inline void
 naive_top(answer *x, uint64_t first, uint64_t top)
 {
@@ -81,7 +82,7 @@ naive_top(answer *x, uint64_t first, uint64_t top)
 
 			better += other > mine || (other == mine && x->pair[j].b < x->pair[i].b);
 		}
-		/* only marked by a bit of its row's number, because later pairs are still compared with it */
+		/* mark the pair by a bit and keep it, because later pairs are compared with it */
 		if (better >= top)
 			x->pair[i].a |= UINT32_C(1) << 31;
 	}
@@ -123,7 +124,10 @@ naive_pairs(const qset_request *r, double jaccard, answer *out)
 
 /* ---- the answer of the library ---- */
 
-/* Plan the request and fill its block, which the caller frees; *block is NULL unless QB_OK. */
+/*
+ * Plan the request and fill its block.  The caller frees *block, which may be NULL after an
+ * error.
+ */
 static inline qb_status
 make_block(const qset_request *r, qset_plan *plan, uint64_t **block)
 {
@@ -173,7 +177,7 @@ by_sets(const void *x, const void *y)
 	return (a->b > b->b) - (a->b < b->b);
 }
 
-/* Run all shards.  Each shard returns its pairs in order; here the pairs of all shards are sorted. */
+/* Run all shards, check the order of pairs within each shard, and sort the pairs of all shards. */
 static inline void
 run_pairs(const qset_request *request, const way *w, answer *out)
 {
@@ -222,8 +226,8 @@ name_case(uint64_t seed)
 }
 
 /*
- * Make a collection that has more sets than numbers of 2 bytes can tell apart, and sets with
- * more elements than counters of 2 bytes can count.
+ * Make a collection with more sets than 2-byte numbers can name, and with sets of more elements
+ * than 2-byte counters can count.
  */
 static inline void
 large_collection(uint64_t sets, uint64_t large, qset_collection *c)

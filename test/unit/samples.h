@@ -13,8 +13,8 @@ typedef enum sample_kind
 {
 	SAMPLE_EMPTY,        /* explicit, as qs_init() leaves it */
 	SAMPLE_EXPLICIT,     /* a few keys */
-	SAMPLE_COMPACT,      /* few counters, or mostly small ones */
-	SAMPLE_COMPACT_WIDE, /* as SAMPLE_COMPACT, with some counters beyond 2^32 */
+	SAMPLE_COMPACT,      /* few counters, or small counters */
+	SAMPLE_COMPACT_WIDE, /* like SAMPLE_COMPACT, with some counters beyond 2^32 */
 	SAMPLE_DENSE,        /* 4-byte counters, or many 1-byte counters */
 	SAMPLE_WIDE          /* 8-byte counters, most beyond 2^53 */
 } sample_kind;
@@ -73,14 +73,17 @@ static const sample samples[] = {
 	{ "sf host, wide", QS_SF, QS_PART_HOST, SAMPLE_WIDE },
 };
 
-/* Parameters with which a few keys stay explicit, and dense bodies have a few hundred bytes. */
+/*
+ * Returns parameters for small samples: a few keys stay explicit, and dense bodies have a few
+ * hundred bytes.
+ */
 static inline qs_params
 sample_params(int structure)
 {
 	return test_params(structure, structure == QS_THREAD ? 20 : 4, 3, 3, 4, 8);
 }
 
-/* A weight that makes each counter take most of its bytes. */
+/* Returns a weight that fills most bytes of each counter. */
 static inline int64_t
 sample_weight(int structure, sample_kind kind)
 {
@@ -119,7 +122,7 @@ sample_form(sample_kind kind)
 	return kind < SAMPLE_DENSE ? QS_COMPACT : QS_DENSE;
 }
 
-/* Build a sample; the caller frees it. */
+/* Build a sample, which the caller frees. */
 static inline void
 sample_build(qs_sketch *sk, const sample *s)
 {
@@ -141,7 +144,7 @@ sample_build(qs_sketch *sk, const sample *s)
 
 #define STRUCTURES(s) for (s = QS_THREAD; s < QS_STRUCTURES; s++)
 
-/* Make an empty sketch that is dense from the start, so that its form does not change later. */
+/* Initialize an empty dense sketch, so that its form does not change later. */
 static inline void
 sample_init_dense(qs_sketch *sk, int structure, uint64_t n, uint64_t seed)
 {
@@ -164,8 +167,8 @@ sample_bytes(const sample *s)
 }
 
 /*
- * Check what validation says of tables.  If "same", the tables would be stored in compact
- * encoding, and their compact bytes must get the same verdict.
+ * Check the verdict on the tables.  If "same", the tables are also written in compact encoding,
+ * and the verdict on the compact bytes must be the same.
  */
 static inline void
 require_tables(test_bytes b, bool right, bool same)

@@ -1,14 +1,14 @@
 /*
  * sets_mutants.h
- *		Collections of sets with small damage that their checksum does not show.
+ *		Slightly damaged collections of sets with a valid checksum.
  *
- * These are collections, as the mutants of mutants.h are sketches.  The body of a
- * collection is a sequence of numbers of different lengths, so it is taken apart first.
- * Numbers are changed, added and dropped, or a part of one is moved to a later number.
- * Counts of the header change, too.  Then everything is written again in the form that the
- * format demands; sometimes bytes of the result are changed.  If the reader accepts the
- * mutant, it must keep the rules of collection.h, and everything that can be done with a
- * collection must work.
+ * The body of a collection is a sequence of numbers of different lengths, so the body is
+ * decoded first.  Numbers are changed, inserted and removed, or part of a number moves to
+ * a later number.  Counts in the header change, too.  Then all numbers are encoded again.
+ * Sometimes a bit of the result is flipped.
+ *
+ * If the reader accepts the mutant, it must keep the rules of collection.h, and all
+ * operations must work. mutants.h does the same for sketches.
  *
  * test/unit/sets_mutants.h
  */
@@ -22,7 +22,7 @@
 #define SETS_NUMBERS 16384
 #define SETS_BODY    (SETS_NUMBERS * 10)
 
-/* Fields of the header that are changed; see sets/collection.h. */
+/* Header fields to change; the counts come first.  See sets/collection.h. */
 static const struct
 {
 	uint64_t at;
@@ -30,16 +30,16 @@ static const struct
 } sets_fields[] = { { 24, 8 }, { 32, 8 }, { 40, 8 }, { 4, 1 },
 					{ 5, 1 },  { 16, 4 }, { 20, 4 }, { 56, 8 } };
 
-#define SETS_COUNTS  3 /* index of the first count */
+#define SETS_COUNTS  3 /* number of counts in sets_fields */
 #define SETS_AT_BODY 48
 
 typedef struct sets_number
 {
 	uint64_t value;
-	bool fixed; /* always 8 bytes, not as few as possible */
+	bool fixed; /* true: 8 bytes; false: as few bytes as possible */
 } sets_number;
 
-/* A collection, taken apart. */
+/* A decoded collection. */
 typedef struct sets_numbers
 {
 	uint8_t header[QSET_HEADER_BYTES];
@@ -111,7 +111,7 @@ put_together(const sets_numbers *s)
 	return b;
 }
 
-/* Change a field of the header.  Counts mostly change by little. */
+/* Change a field of the header, in most cases a count, and often only by 1. */
 static inline void
 mutate_header(mutator *m, sets_numbers *s)
 {
@@ -123,7 +123,7 @@ mutate_header(mutator *m, sets_numbers *s)
 			  choose(m, 2) ? old + choose(m, 3) - 1 : changed(m, old));
 }
 
-/* Add or drop a number.  Half of the time a count of the header changes with it. */
+/* Insert or remove a number.  In half of the cases a count of the header changes by 1, too. */
 static inline void
 mutate_length(mutator *m, sets_numbers *s)
 {
@@ -142,7 +142,7 @@ mutate_length(mutator *m, sets_numbers *s)
 		set_field(&header, sets_fields[field].at, 8, more ? old + 1 : old - 1);
 }
 
-/* Move a part of one number to one of the numbers after it. */
+/* Move part of a number to one of the next four numbers. */
 static inline void
 pass_on(mutator *m, sets_numbers *s)
 {
@@ -180,10 +180,7 @@ mutate_sets(mutator *m, sets_numbers *s)
 	}
 }
 
-/*
- * Make a collection of two of the sets.  Merge the whole collection with itself and with
- * that small collection.
- */
+/* Build a subset of two sets.  Merge the collection with itself and with this subset. */
 static inline void
 exercise_parts_of_collection(const qset_collection *c)
 {
@@ -209,7 +206,7 @@ exercise_parts_of_collection(const qset_collection *c)
 	qset_collection_free(&some);
 }
 
-/* Everything that must work with a collection whose bytes the reader accepted. */
+/* Run all operations on a collection whose bytes the reader accepted. */
 static inline void
 exercise_collection(const qset_collection *c, test_bytes b, bool pairs)
 {
@@ -236,7 +233,7 @@ make_sets_sample(sets_numbers *s, uint64_t number)
 	qset_collection_free(&c);
 }
 
-/* Try one mutant; returns true if it was valid. */
+/* Tests one mutant; returns true if the mutant was valid. */
 static inline bool
 try_sets_mutant(mutator *m)
 {

@@ -1,7 +1,6 @@
 /*
  * sets_support.h
- *		What the tests of the sets family share: tables of loops, random sets and
- *		collections, and the naive answers.
+ *		Tables of loops, random collections and naive answers, for the tests of sets.
  *
  * test/unit/sets_support.h
  */
@@ -15,7 +14,7 @@
 #include "sets/collection.h"
 #include "sets/pairs.h"
 
-/* Collect the tables of inner loops that this processor can run; returns their number. */
+/* Collect the tables of inner loops for this processor; returns their number. */
 static inline size_t
 test_tables(const qset_kernels *table[3])
 {
@@ -34,14 +33,14 @@ test_tables(const qset_kernels *table[3])
 }
 
 /*
- * Memory for code that may be left by a jump out of a pause.  All blocks are listed here,
- * so that test_drop() can release those left behind, as a memory context does.
+ * Blocks allocated by code that longjmp() may leave in a pause.  A call of test_drop() releases
+ * the remaining blocks, as a memory context does.
  */
 typedef struct test_context
 {
 	void *block[64];
 	uint64_t paused;
-	uint64_t jump_at; /* the pause that jumps out; 0: none */
+	uint64_t jump_at; /* number of the pause that jumps; 0: none */
 	jmp_buf jump;
 } test_context;
 
@@ -97,8 +96,8 @@ test_drop(void)
 }
 
 /*
- * Do something that pauses, and jump out of it at pause number "jump_at" (0: never).
- * Returns true if the work came to its end.  Releases all blocks that are left behind.
+ * Run "work", and jump out of it at pause number "jump_at" (0: never).  Returns true if the
+ * work finished.  Releases all remaining blocks.
  */
 static inline bool
 test_until(void (*work)(void *context), void *context, uint64_t jump_at)
@@ -116,7 +115,10 @@ test_until(void (*work)(void *context), void *context, uint64_t jump_at)
 	return done;
 }
 
-/* Allocate exactly this many items, so that AddressSanitizer sees a step beyond them. */
+/*
+ * Allocate exactly "count" items, so that AddressSanitizer reports accesses beyond the last
+ * item.
+ */
 static inline void *
 test_array(uint64_t count, size_t size)
 {
@@ -126,7 +128,10 @@ test_array(uint64_t count, size_t size)
 	return p;
 }
 
-/* Make a random ascending array of about n numbers: "base" plus numbers below "universe". */
+/*
+ * Fill "out" with at most n ascending distinct random numbers from "base" on; returns their
+ * count.
+ */
 static inline uint64_t
 test_set(test_rng *rng, uint64_t n, uint64_t universe, int64_t base, int64_t *out)
 {
@@ -151,7 +156,10 @@ test_set(test_rng *rng, uint64_t n, uint64_t universe, int64_t base, int64_t *ou
 	return n;
 }
 
-/* Returns the number of common elements, searching the whole other set for each: O(n m). */
+/*
+ * Returns the number of common elements of two arrays.  Compares all pairs of elements, in O(n
+ * m).
+ */
 static inline uint64_t
 test_naive_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
 {
@@ -171,11 +179,11 @@ test_naive_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
 
 static const qb_keys test_qi_keys = { .family = TEST_QI_FAMILY };
 
-/* The upper half of a wide element, as fingerprints have one. */
+/* Returns the upper half of a wide element, like that of a fingerprint. */
 static inline uint64_t
 test_upper(uint64_t low)
 {
-	return low % 3; /* many upper halves are equal */
+	return low % 3; /* many elements have the same upper half */
 }
 
 static inline void
@@ -192,7 +200,7 @@ test_builder(qset_builder *b, bool wide)
 	qset_builder_init(b, wide, &test_qi_keys, &test_heap);
 }
 
-/* Make a collection from a seed, with sizes and elements of many kinds. */
+/* Make a random collection from a seed. */
 static inline void
 test_collection(qset_collection *c, uint64_t seed, bool wide)
 {
@@ -200,7 +208,7 @@ test_collection(qset_collection *c, uint64_t seed, bool wide)
 	uint64_t sets = test_below(&rng, 40);
 	uint64_t universe = 1 + test_below(&rng, 1 + (UINT64_C(1) << test_below(&rng, 9)));
 	uint64_t most = 1 + test_below(&rng, 60);
-	uint64_t common = test_below(&rng, 3); /* 0: an element is in all sets */
+	uint64_t common = test_below(&rng, 3); /* 0: all sets have one common element */
 	int64_t base = (int64_t) test_random(&rng);
 	qset_builder b;
 	uint64_t set;
@@ -275,7 +283,10 @@ test_flat(const qset_collection *c)
 
 #define TEST_MOST_PAIRS 4096
 
-/* Find the first pairs by a method; four bytes choose the request. */
+/*
+ * Find up to TEST_MOST_PAIRS pairs with a method.  Four bytes choose the filter, the variant
+ * and the direction.
+ */
 static inline uint64_t
 test_pairs(const qset_collection *c, const uint8_t *choice, int method, qset_pair *out)
 {

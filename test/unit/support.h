@@ -1,21 +1,21 @@
 /*
  * support.h
- *		What the tests of sketches share: memory, random numbers, sketches, bytes.
+ *		Memory, random numbers, sketches and bytes for all unit tests.
  *
- * Each test is one file that is linked with the sketches, so this header has static
- * functions.  Everything here is deterministic.  Include it before any other
- * header.  Fuzzers define TEST_WITHOUT_CMOCKA, and stop by a trap.
+ * Each test is a single source file, so this header defines static functions.  All
+ * functions are deterministic.  Include this header before any other header.  Fuzzers
+ * define TEST_WITHOUT_CMOCKA, and stop with a trap.
  *
- * Memory comes from a counting allocator that can be told to fail.  A block ends
- * exactly at the requested size, so that AddressSanitizer sees a step beyond it.  As in
- * PostgreSQL, small blocks are aligned to 8 bytes and no better.
+ * A counting allocator fails on request.  Each block ends exactly at the requested size,
+ * so AddressSanitizer reports accesses beyond it.  As in PostgreSQL, small blocks are
+ * aligned to 8 bytes only.
  *
  * test/unit/support.h
  */
 #ifndef QS_TEST_SUPPORT_H
 #define QS_TEST_SUPPORT_H
 
-#define _POSIX_C_SOURCE 200809L /* posix_memalign */
+#define _POSIX_C_SOURCE 200809L /* for posix_memalign() */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +41,7 @@
 
 #define ALL_OF(list) (sizeof(list) / sizeof((list)[0]))
 
-/* Offsets in the format that tests read or damage; see sketch/format.h. */
+/* Offsets of header fields that tests read or damage; see sketch/format.h. */
 enum
 {
 	TEST_AT_FORM = 5,
@@ -54,7 +54,7 @@ enum
 	TEST_AT_PRESENT = 56
 };
 
-/* The case that is tested.  REQUIRE prints it beside the line of the source. */
+/* Description of the current case, which REQUIRE prints after a failed condition. */
 static char test_where[200] = "";
 
 #define WHERE(...) snprintf(test_where, sizeof(test_where), __VA_ARGS__)
@@ -87,10 +87,9 @@ static char test_where[200] = "";
 
 typedef struct test_memory
 {
-	long live;  /* blocks not yet released */
-	long asked; /* allocations since this counter was set to 0 */
-	long
-		fail_at; /* number of the first allocation that fails, as all later ones do; 0: none fails */
+	long live;    /* blocks not yet released */
+	long asked;   /* allocations since the last test_fail_at() */
+	long fail_at; /* first allocation that fails (later allocations fail, too); 0: none */
 } test_memory;
 
 static test_memory test_heap_state;
@@ -127,7 +126,7 @@ static const qb_memory test_heap = { .alloc = test_alloc,
 									 .release = test_release,
 									 .context = &test_heap_state };
 
-/* From now on allocation number k and all later ones fail; k = 0: none fails. */
+/* Let allocation number k and all later allocations fail; k = 0: none fails. */
 static inline void
 test_fail_at(long k)
 {
@@ -141,7 +140,7 @@ test_no_leak(void)
 	REQUIRE(test_heap_state.live == 0);
 }
 
-/* ---- random numbers: xorshift64*, not used by sketches ---- */
+/* ---- random numbers: xorshift64*, which sketches do not use ---- */
 
 typedef struct test_rng
 {
@@ -190,7 +189,10 @@ test_shuffle(test_rng *rng, uint64_t *keys, int64_t *weights, size_t count)
 	}
 }
 
-/* The fingerprint of key number i.  Fingerprints are distinct, and both ends of the range are among them. */
+/*
+ * Returns the fingerprint of key number i.  Fingerprints are distinct, and include 0 and
+ * UINT64_MAX.
+ */
 static inline uint64_t
 test_key(uint64_t i)
 {
@@ -199,7 +201,7 @@ test_key(uint64_t i)
 	return i == 1 ? UINT64_MAX : i * UINT64_C(0xD1342543DE82EF95);
 }
 
-/* Returns a random key number below "keys"; small numbers are much more frequent. */
+/* Returns a random key number below "keys"; small numbers are more frequent. */
 static inline uint64_t
 test_skewed(test_rng *rng, uint64_t keys)
 {
@@ -213,7 +215,7 @@ test_skewed(test_rng *rng, uint64_t keys)
 #define TEST_FAMILY    7
 #define TEST_COLLATION 9
 
-/* Parameters with any n.  Parameters that the structure does not have are ignored. */
+/* Returns parameters with this n.  "z" and "log2_masks" are ignored for structures without them. */
 static inline qs_params
 test_params(int structure, uint64_t n, int depth, int z, int log2_masks, uint64_t seed)
 {
@@ -227,7 +229,7 @@ test_params(int structure, uint64_t n, int depth, int z, int log2_masks, uint64_
 	return p;
 }
 
-/* Parameters with depth 3, z 8 and 1024 masks. */
+/* Returns parameters with depth 3, z 8 and 1024 masks. */
 static inline qs_params
 test_usual_params(int structure, uint64_t n)
 {
@@ -276,7 +278,7 @@ test_estimate(const qs_sketch *sk, uint64_t key)
 	return estimate;
 }
 
-/* Add "count" rows of "keys" skewed keys, with weight 1.  The seed chooses the rows. */
+/* Insert "count" rows of random skewed keys, each with weight 1. */
 static inline void
 test_fill(qs_sketch *sk, uint64_t seed, uint64_t keys, size_t count)
 {
@@ -328,7 +330,7 @@ test_bytes_of(const uint8_t *data, uint64_t length)
 	return b;
 }
 
-/* Size of the tables of a dense sketch, with counters as wide as its total needs. */
+/* Returns the size of the tables of a dense sketch, with counters as wide as its total requires. */
 static inline uint64_t
 test_table_bytes(const qs_sketch *sk)
 {
@@ -338,7 +340,7 @@ test_table_bytes(const qs_sketch *sk)
 	return qs_table_bytes(&sk->params, wide) + qs_extra_bytes(&sk->params, wide) * high;
 }
 
-/* Returns the tables of a dense sketch, whether its written form is dense or compact. */
+/* Returns the tables of a dense sketch, as the dense encoding has them. */
 static inline test_bytes
 test_tables_of(const qs_sketch *sk)
 {
@@ -349,7 +351,7 @@ test_tables_of(const qs_sketch *sk)
 	return b;
 }
 
-/* Returns a dense sketch in dense encoding, even if its valid form is compact. */
+/* Returns the sketch in dense encoding, even if its valid form is compact. */
 static inline test_bytes
 test_write_dense(const qs_sketch *sk)
 {
@@ -367,7 +369,7 @@ test_write_dense(const qs_sketch *sk)
 	return b;
 }
 
-/* Open bytes as a view; of compact bytes, make a sketch with tables. */
+/* Open bytes as a view.  Compact bytes are copied to a sketch with tables. */
 static inline void
 test_dense(qs_sketch *sk, test_bytes b)
 {
@@ -392,7 +394,7 @@ test_equal_bytes(test_bytes a, test_bytes b)
 	return a.length == b.length && memcmp(a.data, b.data, a.length) == 0;
 }
 
-/* Returns the serialized sketch, after checking that the validator accepts it. */
+/* Returns the serialized sketch, which the validator must accept. */
 static inline test_bytes
 test_write_valid(const qs_sketch *sk)
 {
@@ -429,7 +431,7 @@ test_same(const qs_sketch *a, const qs_sketch *b)
 	return same;
 }
 
-/* Make the checksum fit damaged bytes, so that later checks are reached. */
+/* Repair the checksum of damaged bytes, so that validation reaches its later checks. */
 static inline void
 test_repair_crc(uint8_t *bytes, uint64_t length)
 {

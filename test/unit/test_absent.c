@@ -1,12 +1,12 @@
 /*
  * test_absent.c
- *		Removing keys that were never there, though all of their counters are positive.
+ *		Removing absent keys whose counters are all positive.
  *
- * The sketch cannot know that a key was never there.  It allows the removal as long
- * as what is left could come from other keys.  It refuses with QB_UNDERFLOW if a
- * counter would fall below zero, or if a counter would be larger than all the weight
- * left in its bucket.  In that second case the sketch would be invalid when written,
- * and the counter might not even fit its width.
+ * A sketch cannot detect that these keys are absent.  It allows the removal if the
+ * remaining counters could belong to other keys.  It refuses with QB_UNDERFLOW if a
+ * counter would fall below zero, or if a counter would exceed the remaining weight of its
+ * bucket.  A sketch with a counter above that weight would be invalid, and the counter
+ * might not fit its width.
  *
  * test/unit/test_absent.c
  */
@@ -14,7 +14,10 @@
 
 #include "sketch/measure.h"
 
-/* Set own[i] to 1 for each counter of the only bucket that the key owns, and to 0 for all others. */
+/*
+ * Set own[i] to 1 for each counter that the key owns in the only bucket, and to 0 for each
+ * other counter.
+ */
 static void
 counters_of(const qs_params *p, uint64_t key, uint64_t *own)
 {
@@ -27,9 +30,8 @@ counters_of(const qs_params *p, uint64_t key, uint64_t *own)
 }
 
 /*
- * Remove absent keys whose counters are all positive.  The sketch cannot know that they are
- * absent, but every removal that it allows must leave it valid, down to its last key, and
- * also while wide counters become narrow.
+ * Remove absent keys whose counters are all positive.  Each allowed removal must leave a valid
+ * sketch, also when wide counters become narrow.
  */
 static void
 absent_keys_leave_it_valid(void **state)
@@ -61,7 +63,7 @@ absent_keys_leave_it_valid(void **state)
 	test_no_leak();
 }
 
-/* Subtract whole sketches that were never merged into this one. */
+/* Subtract sketches that were never merged. */
 static void
 absent_sketches_leave_it_valid(void **state)
 {
@@ -107,9 +109,9 @@ absent_sketches_leave_it_valid(void **state)
 }
 
 /*
- * Fill a sketch of one bucket with keys that share one counter, until all its
- * counters are positive.  Returns a key that does not own this counter, and whose
- * own counters are all large enough for it to be removed.
+ * Fill a one-bucket sketch with keys that share one counter, until all counters are positive.
+ * Returns a key that does not own the shared counter and whose counters are large enough to
+ * remove it.
  */
 static uint64_t
 fill_around(qs_sketch *sk)
@@ -143,8 +145,8 @@ fill_around(qs_sketch *sk)
 }
 
 /*
- * No counter would fall below zero here, but the counter that all keys share would
- * be larger than all the weight that is left.
+ * Removing the key would leave no counter below zero.  But the shared counter would exceed the
+ * remaining weight.
  */
 static void
 impossible_buckets_are_refused(void **state)
@@ -181,7 +183,7 @@ enum
 	ABSENT = 5
 };
 
-/* Remove absent keys in way 0 to 4, as a batch, or in way 5, as a sketch that is subtracted. */
+/* Remove absent keys: as a batch (ways 0 to 4), or by subtracting a sketch of the keys (way 5). */
 static qb_status
 take_absent(int s, uint64_t round, const uint64_t *key, int way, qs_sketch *sk)
 {
@@ -197,7 +199,7 @@ take_absent(int s, uint64_t round, const uint64_t *key, int way, qs_sketch *sk)
 	return status;
 }
 
-/* Try all ways, in changing orders; returns the answer that all of them give. */
+/* Try all ways, each with another order of keys; returns their common status. */
 static qb_status
 take_in_any_order(int s, uint64_t round)
 {
@@ -229,8 +231,8 @@ take_in_any_order(int s, uint64_t round)
 }
 
 /*
- * Whether a batch of absent keys can be removed depends on what is left, and not on the
- * order of the keys, on batches, or on removing a sketch instead.
+ * Whether absent keys can be removed depends only on the remaining counters.  The order of
+ * keys, batches and the subtraction of a sketch do not matter.
  */
 static void
 order_decides_nothing(void **state)

@@ -1,6 +1,6 @@
 /*
  * test_bins.c
- *		Bins for measuring: every distance is in exactly one bin, and in the right one.
+ *		Bins for measuring: each distance lies in exactly one bin.
  *
  * test/unit/test_bins.c
  */
@@ -40,7 +40,7 @@ bins_hold_their_distances(void **state)
 	check(UINT64_MAX);
 }
 
-/* Bins have no gaps, from 0 to the last. */
+/* The bins cover all distances without gaps. */
 static void
 bins_follow_each_other(void **state)
 {

@@ -1,10 +1,11 @@
 /*
  * test_blocks.c
- *		All sets of instructions write, check and merge random sketches in the same way.
+ *		Writing, checking and merging random sketches with every instruction set.
  *
- * Structures, depths, numbers of buckets and weights are random, and so are the tables that
- * are passed to the fast loops directly.  Tables and bytes end where their blocks end, so that
- * AddressSanitizer sees a step beyond them.  QSKETCH_UNITS is the number of sketches.
+ * All instruction sets must give the same bytes.  Structures, depths, numbers of buckets
+ * and weights are random.  The fast loops are also called directly, with random tables.
+ * Tables and bytes end where their blocks end, so AddressSanitizer reports accesses beyond
+ * them.  QSKETCH_UNITS sets the number of sketches.
  */
 #include "samples.h"
 #include "isa_support.h"
@@ -29,7 +30,7 @@ some_params(test_rng *rng)
 					   (int) test_below(rng, 11), test_random(rng));
 }
 
-/* Add keys, and remove some of them again. */
+/* Insert keys, and remove some of the keys again. */
 static void
 add_some(qs_sketch *sk, test_rng *rng)
 {
@@ -48,7 +49,7 @@ add_some(qs_sketch *sk, test_rng *rng)
 	}
 }
 
-/* Make a dense sketch, or a part of one. */
+/* Make a dense sketch, or a part of a dense sketch. */
 static void
 some_sketch(qs_sketch *sk, const qs_params *p, int part, test_rng *rng)
 {
@@ -63,7 +64,7 @@ some_sketch(qs_sketch *sk, const qs_params *p, int part, test_rng *rng)
 	qs_free(&whole);
 }
 
-/* Merge a sketch, as tables or as bytes, into a copy of another sketch; returns the bytes. */
+/* Merge a sketch into a copy of "into"; returns the bytes of the copy. */
 static test_bytes
 merged(const qs_sketch *into, const qs_sketch *from)
 {
@@ -131,9 +132,9 @@ all_instructions_agree(void **state)
 	test_no_leak();
 }
 
-/* ---- the loops themselves ---- */
+/* ---- inner loops ---- */
 
-/* A random counter of at most so many bytes: of any length, and often 0. */
+/* Returns a random counter of up to "bytes" bytes, which is often 0. */
 static uint32_t
 some_counter(test_rng *rng, uint32_t bytes)
 {
@@ -142,7 +143,7 @@ some_counter(test_rng *rng, uint32_t bytes)
 	return bits == 0 ? 0 : (uint32_t) (test_random(rng) >> 32) & UINT32_MAX >> (32 - bits);
 }
 
-/* Make so many blocks of so many counters of 1 or 4 bytes.  Some blocks are empty. */
+/* Make random blocks of counters of 1 or 4 bytes.  About a third of the blocks is empty. */
 static uint8_t *
 some_units(test_rng *rng, uint64_t blocks, uint32_t counters, uint32_t bytes)
 {

@@ -1,10 +1,10 @@
 /*
  * test_clearing.c
- *		Clearing a large table checks for interrupts, and leaves no memory behind if one ends the query.
+ *		Clearing a large table checks for interrupts, and an interrupt leaks no memory.
  *
- * pgbase/memory.c is compiled against PostgreSQL's headers, but not linked with PostgreSQL.
- * This file has the functions that it calls: memory that is counted, and a check for
- * interrupts that is counted, too, and that jumps when a test wants it.
+ * pgbase/memory.c is compiled against PostgreSQL's headers, but not linked with
+ * PostgreSQL.  This file defines the functions that memory.c calls: counted allocations,
+ * and a counted check for interrupts that can jump.
  *
  * test/unit/test_clearing.c
  */
@@ -22,7 +22,7 @@
 #include "utils/memutils.h"
 
 #define MB          ((size_t) 1 << 20)
-#define AT_ONCE     (4 * MB) /* the most that is cleared without a check for interrupts */
+#define AT_ONCE     (4 * MB) /* most bytes cleared between two checks for interrupts */
 #define TABLE_BYTES (66 * MB + 8)
 
 volatile sig_atomic_t InterruptPending;
@@ -30,7 +30,7 @@ sigjmp_buf *PG_exception_stack;
 ErrorContextCallback *error_context_stack;
 static int checks;  /* checks for interrupts */
 static int jump_at; /* number of the check that ends the query; 0: none */
-static int chunks;  /* not yet released */
+static int chunks;  /* chunks not yet released */
 
 void *
 MemoryContextAllocExtended(MemoryContext context, Size size, int flags)
@@ -72,7 +72,7 @@ require_zeros(const char *table, size_t bytes)
 	REQUIRE(table[0] == 0 && memcmp(table, table + 1, bytes - 1) == 0);
 }
 
-/* Allocate while an interrupt is pending all the time.  NULL: the interrupt ended the query. */
+/* Allocate while an interrupt is pending.  Returns NULL if the interrupt ended the query. */
 static void *
 alloc_interrupted(const qb_memory *memory, size_t bytes, int at)
 {
@@ -120,7 +120,7 @@ an_interrupt_leaves_nothing(void **state)
 	}
 }
 
-/* Small tables are cleared without a check for interrupts, also those that are kept for the next state. */
+/* ContextMemory() and KeptTableMemory() clear small tables without a check for interrupts. */
 static void
 small_tables_take_no_check(void **state)
 {

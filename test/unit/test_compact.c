@@ -1,6 +1,6 @@
 /*
  * test_compact.c
- *		The compact encoding: its size, when it is chosen, and that it means the same as tables.
+ *		The compact encoding: its size, its choice, and its equivalence to tables.
  *
  * test/unit/test_compact.c
  */
@@ -49,7 +49,7 @@ few_keys_take_few_bytes(void **state)
 	}
 }
 
-/* Counters of 8 bytes take the bytes that their values need. */
+/* In compact encoding a wide counter takes only the bytes that its value needs. */
 static void
 weights_take_the_bytes_they_need(void **state)
 {
@@ -57,9 +57,12 @@ weights_take_the_bytes_they_need(void **state)
 	assert_in_range(bytes_of_keys(QS_MULTILEVEL, 1 << 20, 60000, 80000), 1, 1500000);
 }
 
-/* ---- the choice ---- */
+/* ---- choice of the encoding ---- */
 
-/* From few keys to many: the encoding is compact while that takes at most three quarters of dense. */
+/*
+ * Add keys one by one.  The compact encoding is chosen while it takes at most three quarters of
+ * the dense size.
+ */
 static void
 the_smaller_form_is_chosen(void **state)
 {
@@ -94,8 +97,8 @@ the_smaller_form_is_chosen(void **state)
 }
 
 /*
- * Fill a sketch from large groups, with gaps of two bytes, to groups of 16 blocks, and from
- * blocks that are empty to blocks that are full.
+ * Measure sketches of few to many keys.  Gaps have one or two bytes, and blocks range from
+ * empty to full.
  */
 static void
 gaps_of_any_length_are_measured(void **state)
@@ -124,8 +127,8 @@ gaps_of_any_length_are_measured(void **state)
 }
 
 /*
- * A block that ends one byte before or behind the end of its group must be refused, be it of one key or
- * of several.  Blocks are read without a check of each byte while further groups follow.
+ * A block that ends one byte before or after the end of its group must be refused.  The reader
+ * does not check each byte of a block while further groups follow.
  */
 static void
 units_end_with_their_group(void **state)
@@ -166,7 +169,7 @@ units_end_with_their_group(void **state)
 	test_no_leak();
 }
 
-/* ---- the same as tables ---- */
+/* ---- equivalence to tables ---- */
 
 static void
 require_same_tables(const qs_sketch *a, const qs_sketch *b)
@@ -180,8 +183,8 @@ require_same_tables(const qs_sketch *a, const qs_sketch *b)
 }
 
 /*
- * Make a sketch of 64 or 512 buckets with some keys.  Their weights are chosen so that counters
- * have one byte and are below 128, or are around 128, or mostly need more bytes.
+ * Make a sketch of n buckets with up to 60 keys.  The weights make counters below 128, around
+ * 128, or longer than a byte.
  */
 static void
 some_sketch(qs_sketch *sk, int structure, uint64_t n, test_rng *rng, bool wide)
@@ -225,7 +228,7 @@ copies_have_the_same_tables(void **state)
 	test_no_leak();
 }
 
-/* Merging and subtracting compact bytes gives what merging and subtracting tables gives. */
+/* Merging or subtracting compact bytes has the same effect as merging or subtracting tables. */
 static void
 merging_is_the_same(void **state)
 {
@@ -263,7 +266,7 @@ merging_is_the_same(void **state)
 	test_no_leak();
 }
 
-/* Merge compact sketches among dense ones, while carries wait to be added. */
+/* Merge compact and dense sketches alternately, while carries are deferred. */
 static void
 merging_deferred_is_the_same(void **state)
 {
@@ -317,7 +320,7 @@ read_counted(void *context, uint64_t offset, uint32_t bytes, uint8_t *out)
 	c->read += bytes;
 }
 
-/* A key of a stored sketch is found by two reads, of a few hundred bytes together. */
+/* Looking up a key of a stored sketch takes two reads, of at most 1024 bytes together. */
 static void
 one_key_is_two_small_reads(void **state)
 {
@@ -353,7 +356,7 @@ one_key_is_two_small_reads(void **state)
 	test_no_leak();
 }
 
-/* The data of a group may be larger than the part that is read at once. */
+/* A group may be larger than the part that one read loads. */
 static void
 large_groups_are_read_in_parts(void **state)
 {
@@ -370,7 +373,7 @@ large_groups_are_read_in_parts(void **state)
 
 		WHERE("%s", qs_structure_name(structures[s]));
 		test_init_dense(&sk, &p);
-		for (i = 0; i < 300000; i++) /* keys of the first buckets */
+		for (i = 0; i < 300000; i++) /* only keys of the first 100 buckets */
 			if (qb_reduce(qb_hash(i, sk.seed_key), 4096) < 100)
 				test_insert(&sk, i, (int64_t) i);
 		b = test_write_valid(&sk);

@@ -8,7 +8,7 @@
 
 #include "sketch/compact.h"
 
-/* Bytes in the form that was not chosen are refused, as each sketch has only one valid form. */
+/* Bytes in dense encoding are refused if compact is the only valid form. */
 static void
 the_other_form_is_refused(void **state)
 {
@@ -28,11 +28,14 @@ the_other_form_is_refused(void **state)
 /* The end of a block with at least two counters of one byte each. */
 typedef struct pair
 {
-	uint8_t *last; /* the last counter; the other one is right before it */
-	bool alone;    /* the block is of one key, which has weight 2 */
+	uint8_t *last; /* the last counter; another counter precedes it */
+	bool alone;    /* the block has a single key, of weight 2 */
 } pair;
 
-/* Find pairs in some of the blocks, whose counters have one byte each. */
+/*
+ * Collect the ends of up to "most" blocks, whose counters have one byte each; returns their
+ * number.
+ */
 static size_t
 pairs_of_counters(test_bytes b, pair *pairs, size_t most)
 {
@@ -53,7 +56,7 @@ pairs_of_counters(test_bytes b, pair *pairs, size_t most)
 	return found;
 }
 
-/* Check that the sketch is refused if one counter grows by 1 and another one shrinks by 1. */
+/* Check that the sketch is refused if one counter grows by 1 and another counter shrinks by 1. */
 static void
 require_refused(test_bytes b, uint8_t *more, uint8_t *less)
 {
@@ -67,8 +70,9 @@ require_refused(test_bytes b, uint8_t *more, uint8_t *less)
 }
 
 /*
- * Keys have weight 2, with few or many keys in a bucket.  A counter that is larger than the
- * weight of its bucket is refused, and so is a bucket whose sum is no multiple of the depth.
+ * Each key has weight 2, and buckets have few or many keys.  The validator must refuse a
+ * counter larger than the weight of its bucket, and a bucket whose sum is no multiple of the
+ * depth.
  */
 static void
 counters_that_do_not_fit_are_refused(void **state)

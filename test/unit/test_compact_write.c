@@ -1,6 +1,6 @@
 /*
  * test_compact_write.c
- *		Writing the compact encoding: all instructions write the same bytes, with and without a presence bitmap.
+ *		Writing the compact encoding, with all instruction sets and with a presence bitmap.
  *
  * test/unit/test_compact_write.c
  */
@@ -9,9 +9,9 @@
 
 #include "sketch/compact_write.h"
 
-/* ---- by any instructions ---- */
+/* ---- instruction sets ---- */
 
-/* Counters have every length, in blocks that are empty, full, or end with the table. */
+/* Counters have every length.  Blocks are empty or full, or end with the table. */
 static void
 all_instructions_write_the_same(void **state)
 {
@@ -44,7 +44,7 @@ all_instructions_write_the_same(void **state)
 	test_no_leak();
 }
 
-/* In damaged bytes a low bucket may name a high bucket that is not there. */
+/* In damaged bytes a low bucket may name a missing high bucket. */
 static void
 damaged_indexes_are_no_counters(void **state)
 {
@@ -65,7 +65,7 @@ damaged_indexes_are_no_counters(void **state)
 	qs_free(&sk);
 }
 
-/* ---- by presence ---- */
+/* ---- presence bitmaps ---- */
 
 static void
 require_same_by_presence(const qs_sketch *sk, const uint64_t *presence)
@@ -90,7 +90,7 @@ remove_again(qs_sketch *sk, const uint64_t *key, size_t count)
 		REQUIRE_OK(test_try_remove(sk, key[k], 1 + (int64_t) (key[k] % 300)));
 }
 
-/* A bitmap that is updated while keys come and go must equal a bitmap that is made anew. */
+/* A bitmap that is updated after each batch of keys must equal a newly computed bitmap. */
 static void
 presence_follows_keys(const char *set, int structure, uint64_t n, bool wide)
 {

@@ -16,7 +16,7 @@ whole(crc_function f, const void *bytes, size_t length)
 	return f(QB_CRC32C_INIT, bytes, length) ^ QB_CRC32C_INIT;
 }
 
-/* The check value of the catalogues of CRCs, and the examples of RFC 3720, B.4. */
+/* The standard check value of CRC-32C, and the examples of RFC 3720, B.4. */
 static void
 known_values(void **state)
 {
@@ -97,7 +97,7 @@ continues_from_parts(void **state)
 	}
 }
 
-/* The content of the checksum's own field does not matter, because it counts as zero. */
+/* The checksum's own field counts as zero, so its content does not matter. */
 static void
 goes_around_its_field(void **state)
 {

@@ -1,7 +1,9 @@
 /*
  * test_distinct.c
- *		Distinct keys of sketches.  Explicit sketches are exact.  Dense ones are within the
- *		standard error that moments.h derives, over many seeds.
+ *		The number of distinct keys of a sketch.
+ *
+ * Explicit sketches are exact.  Dense sketches must be within the standard error of
+ * moments.h, over many seeds.
  *
  * test/unit/test_distinct.c
  */
@@ -15,7 +17,7 @@
 
 #define TRIALS 1000
 
-/* Make a dense sketch of so many keys; each trial has other keys. */
+/* Make a dense sketch of "keys" keys, which differ between trials. */
 static void
 fill(qs_sketch *sk, const qs_params *p, uint64_t trial, uint64_t keys)
 {
@@ -37,7 +39,7 @@ fill(qs_sketch *sk, const qs_params *p, uint64_t trial, uint64_t keys)
 	}
 }
 
-/* Check that estimates scatter around the number of keys as their standard errors say. */
+/* Check that estimates scatter around the number of keys as their standard errors predict. */
 static void
 check_trials(const qs_params *p, int part, uint64_t keys)
 {
@@ -72,7 +74,10 @@ check_trials(const qs_params *p, int part, uint64_t keys)
 	REQUIRE(sqrt(squares) > 0.9 && sqrt(squares) < 1.12);
 }
 
-/* Sketches of few keys, of about one for each three counters, and of nearly as many as can be estimated. */
+/*
+ * Test sketches with few keys, with about one key per three counters, and with nearly as many
+ * keys as can be estimated.
+ */
 static void
 errors_are_those_of_theory(void **state)
 {
@@ -95,7 +100,7 @@ errors_are_those_of_theory(void **state)
 		}
 }
 
-/* Parts of sf, any depth, and a single mask, with which counters at some distances are alike. */
+/* Test parts of sf, other depths, and a single mask. */
 static void
 errors_hold_for_parts_and_masks(void **state)
 {
@@ -122,7 +127,7 @@ errors_hold_for_parts_and_masks(void **state)
 	}
 }
 
-/* A compact sketch gives what its tables give. */
+/* A compact sketch gives the estimate of its tables. */
 static void
 compact_agrees(void **state)
 {
@@ -177,7 +182,7 @@ few_keys_are_exact(void **state)
 	qs_free(&dense);
 }
 
-/* A view of written bytes gives the same answer, and a full sketch gives none. */
+/* A copy of a view gives the answer of its sketch.  An overfull sketch gives no answer. */
 static void
 views_and_full_sketches(void **state)
 {

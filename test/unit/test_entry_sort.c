@@ -30,7 +30,10 @@ far_apart(test_rng *rng, uint32_t i)
 	return i % 100 == 0 ? test_random(rng) : test_below(rng, 4000);
 }
 
-/* Keys of which each distribution by digits separates only a few. */
+/*
+ * Returns keys of random length.  Each pass of the sort by digits separates only a few of these
+ * keys.
+ */
 static uint64_t
 ever_closer(test_rng *rng, uint32_t i)
 {
@@ -61,7 +64,7 @@ by_fingerprint(const void *a, const void *b)
 	return (x->fingerprint > y->fingerprint) - (x->fingerprint < y->fingerprint);
 }
 
-/* Sort the entries, and keep the first one of each fingerprint. */
+/* Sort the entries and remove duplicate fingerprints; returns the number of remaining entries. */
 static uint32_t
 distinct(qs_entry *entry, uint32_t count)
 {
@@ -116,7 +119,7 @@ any_entries_are_sorted(void **state)
 		}
 }
 
-/* Entries become bytes that need no alignment, from a table of slots. */
+/* An explicit sketch writes the entries of its table of slots to unaligned bytes. */
 static void
 written_entries_are_valid(void **state)
 {

@@ -1,6 +1,6 @@
 /*
  * test_filter_bits.c
- *		The bits of filters are the same on every path, by union, halving and merging.
+ *		The bits of filters: equal on every path, under unions, halving and merging.
  *
  * test/unit/test_filter_bits.c
  */
@@ -10,7 +10,10 @@
 #define ROWS 6000
 #define KEYS 700
 
-/* Filters that stay explicit, filters that are dense soon, filters with k above QF_GAPS, Bloom filters. */
+/*
+ * Filters that stay explicit, filters that become dense early, filters with k above QF_GAPS,
+ * and Bloom filters.
+ */
 static const struct shape
 {
 	const char *name;
@@ -52,7 +55,7 @@ make_rows(void **state)
 	return 0;
 }
 
-/* The position by the definition in draws.h, written plainly. */
+/* Returns the position by the definition in draws.h. */
 static uint32_t
 position_by_definition(const qf_params *p, uint64_t h, uint32_t j)
 {
@@ -147,7 +150,7 @@ every_path_sets_the_same_bits(void **state)
 	test_no_leak();
 }
 
-/* Rows in one batch or in many, in any order, in one filter or in several that are merged. */
+/* Bits depend neither on batches, nor on the order of rows, nor on merging. */
 static void
 bits_are_a_union_over_rows(void **state)
 {
@@ -267,7 +270,7 @@ copies_follow_the_definition(void **state)
 	}
 }
 
-/* One copy of each row gives the same bits as rows without a number of copies. */
+/* Rows with one copy each set the same bits as rows without numbers of copies. */
 static void
 one_copy_is_a_plain_row(void **state)
 {
@@ -344,18 +347,18 @@ halving_and_merging_commute(void **state)
 			WHERE("%s, %d halvings", shapes[i].name, halvings);
 			filter_insert(&a, keys, ROWS / 2, 0, 1);
 			filter_insert(&b, keys + ROWS / 2, ROWS / 2, 0, 2);
-			/* a filter that is small from the start */
+			/* a filter of the halved size */
 			p = a.params;
 			p.m = m;
 			filter_init(&small, &p);
 			filter_insert(&small, keys, ROWS / 2, 0, 1);
 			filter_insert(&small, keys + ROWS / 2, ROWS / 2, 0, 2);
-			/* merged, then halved */
+			/* merge, then halve */
 			REQUIRE_OK(qf_copy(&merged, &a, &test_heap));
 			filter_merge(&merged, &b);
 			REQUIRE_OK(qf_fold(&merged, m));
 			REQUIRE(filter_same(&merged, &small));
-			/* merging is refused if one is halved, and works after halving both */
+			/* merging is refused after one filter is halved, and allowed after both are halved */
 			REQUIRE_OK(qf_fold(&a, m));
 			REQUIRE_STATUS(qf_engine_cpu.merge(&a, &b), QB_MISMATCH);
 			REQUIRE_STATUS(qf_engine_cpu.merge(&b, &a), QB_MISMATCH);
@@ -384,17 +387,17 @@ sizes_that_halving_does_not_reach_are_refused(void **state)
 	REQUIRE_OK(qf_fold(&f, 29233));
 	qf_free(&f);
 	start(&f, &shapes[5]);
-	REQUIRE_STATUS(qf_fold(&f, 4096), QB_NO_FOLD); /* less than k */
+	REQUIRE_STATUS(qf_fold(&f, 4096), QB_NO_FOLD); /* m would be less than k */
 	qf_free(&f);
 	start(&f, &shapes[9]);
 	REQUIRE_OK(qf_fold(&f, 3 << 9));
-	REQUIRE_STATUS(qf_fold(&f, 3 << 8), QB_NO_FOLD); /* half a block */
+	REQUIRE_STATUS(qf_fold(&f, 3 << 8), QB_NO_FOLD); /* m would be no whole number of blocks */
 	qf_free(&f);
 }
 
 /* ---- forms and memory ---- */
 
-/* A filter is explicit up to its limit.  Beyond it, it has no list any more. */
+/* A filter is a list of positions up to its limit, and dense beyond it. */
 static void
 few_bits_are_a_list(void **state)
 {
@@ -422,7 +425,7 @@ few_bits_are_a_list(void **state)
 	test_no_leak();
 }
 
-/* Whichever allocation fails, the status says so and nothing leaks. */
+/* Each allocation fails in turn.  The status must be QB_NO_MEMORY, and nothing may leak. */
 static void
 failing_memory_is_reported(void **state)
 {

@@ -1,7 +1,6 @@
 /*
  * test_filter_compact.c
- *		The compact encoding of filters: its size, when it is chosen, and that it means the
- *		same as bits.
+ *		The compact encoding of filters: its size, its choice, and its equivalence to bits.
  *
  * test/unit/test_filter_compact.c
  */
@@ -13,7 +12,7 @@ params_of(uint64_t m, uint32_t layout)
 	return filter_bloom_params(m, 7, layout, 3);
 }
 
-/* Set so many of the bits, at positions that are random like hashes. */
+/* Set up to "count" random bits. */
 static void
 set_random(qf_filter *f, uint64_t count, test_rng *rng)
 {
@@ -28,7 +27,7 @@ set_random(qf_filter *f, uint64_t count, test_rng *rng)
 	f->rows = QF_ROWS_UNKNOWN;
 }
 
-/* Make a filter of m bits, of which about this share is set. */
+/* Make a filter of m bits, and set about the fraction "fill" of the bits. */
 static void
 init_filled(qf_filter *f, uint64_t m, uint32_t layout, double fill, uint64_t seed)
 {
@@ -41,14 +40,14 @@ init_filled(qf_filter *f, uint64_t m, uint32_t layout, double fill, uint64_t see
 
 /* ---- sizes ---- */
 
-/* A set bit takes one to two bytes, whatever the filter's size. */
+/* A set bit takes at most 2.5 bytes in a filter of any size. */
 static void
 few_bits_take_few_bytes(void **state)
 {
 	static const struct
 	{
 		double fill;
-		double most; /* bytes of a set bit */
+		double most; /* most bytes per set bit */
 	} fills[] = { { 0.0001, 2.5 }, { 0.001, 2.1 }, { 0.01, 1.5 }, { 0.05, 1.2 }, { 0.08, 1.2 } };
 	static const uint64_t sizes[] = { 1 << 20, 1 << 23 };
 	size_t i, s;
@@ -81,9 +80,12 @@ an_empty_filter_is_its_header(void **state)
 	qf_free(&f);
 }
 
-/* ---- the choice ---- */
+/* ---- choice of the encoding ---- */
 
-/* From few bits to many: the encoding is compact while that takes at most three quarters of dense. */
+/*
+ * Set bits one by one.  The compact encoding is chosen while it takes at most three quarters of
+ * the dense size.
+ */
 static void
 the_smaller_form_is_chosen(void **state)
 {
@@ -116,7 +118,7 @@ the_smaller_form_is_chosen(void **state)
 	test_no_leak();
 }
 
-/* Returns the bytes of a filter in dense encoding, whatever its own form is. */
+/* Returns the bytes of a filter in dense encoding. */
 static test_bytes
 dense_bytes_of(const qf_filter *f)
 {
@@ -128,7 +130,7 @@ dense_bytes_of(const qf_filter *f)
 	return b;
 }
 
-/* Bytes in the form that was not chosen are refused, as each filter has only one valid form. */
+/* Bytes in dense encoding are refused if compact is the only valid form. */
 static void
 the_other_form_is_refused(void **state)
 {
@@ -144,8 +146,8 @@ the_other_form_is_refused(void **state)
 }
 
 /*
- * All set bits are neighbours, which hashes never are.  A group with so many bits would be slow to
- * read, so such a filter is written in dense encoding.
+ * Set neighbouring bits, as hashes never do.  A group with more than QF_GROUP_BYTES bits would
+ * be slow to read, so the filter is written in dense encoding.
  */
 static void
 crowded_bits_stay_dense(void **state)
@@ -178,7 +180,7 @@ crowded_bits_stay_dense(void **state)
 
 /* ---- damage ---- */
 
-/* Returns the status of a filter of 64 bits, and so of one group, with this body. */
+/* Validate this body in a filter of 64 bits, which has one group; returns the status. */
 static qb_status
 status_of(const char *body, uint32_t length, uint32_t ones)
 {
@@ -212,13 +214,13 @@ other_gaps_are_refused(void **state)
 	(void) state;
 	REQUIRE_OK(status_of("\x3F", 1, 1));
 	REQUIRE_OK(status_of("\x00\x3E", 2, 2));
-	REQUIRE_STATUS(status_of("\x40", 1, 1), QB_FORMAT_BITS);     /* beyond m */
+	REQUIRE_STATUS(status_of("\x40", 1, 1), QB_FORMAT_BITS);     /* a bit beyond m */
 	REQUIRE_STATUS(status_of("\x00\x3F", 2, 2), QB_FORMAT_BITS); /* the second bit is beyond m */
 	REQUIRE_STATUS(status_of("\x81\x00", 2, 1),
-				   QB_FORMAT_BITS); /* a number is longer than it needs to be */
-	REQUIRE_STATUS(status_of("\x01\x81", 2, 1), QB_FORMAT_BITS); /* cut off */
-	REQUIRE_STATUS(status_of("\x01\x01", 2, 1), QB_FORMAT_BITS); /* one bit too many */
-	REQUIRE_STATUS(status_of("\x81\x01", 2, 2), QB_FORMAT_BITS); /* one bit too few */
+				   QB_FORMAT_BITS); /* a number longer than necessary */
+	REQUIRE_STATUS(status_of("\x01\x81", 2, 1), QB_FORMAT_BITS); /* a number that is cut off */
+	REQUIRE_STATUS(status_of("\x01\x01", 2, 1), QB_FORMAT_BITS); /* one extra bit */
+	REQUIRE_STATUS(status_of("\x81\x01", 2, 2), QB_FORMAT_BITS); /* one missing bit */
 	REQUIRE_STATUS(status_of("\x01", 1, 2), QB_FORMAT_LENGTH);   /* fewer bytes than bits */
 	REQUIRE_STATUS(status_of("\x01\x01\x01\x01\x01\x01\x01", 7, 7), QB_FORMAT_LENGTH);
 	REQUIRE_STATUS(status_of("\xFF\xFF\xFF\xFF\x0F", 5, 1), QB_FORMAT_BITS);
@@ -226,7 +228,7 @@ other_gaps_are_refused(void **state)
 	test_no_leak();
 }
 
-/* Make the end of each group smaller and larger. */
+/* Decrease and increase the end of each group. */
 static void
 other_ends_are_refused(void **state)
 {
@@ -252,7 +254,7 @@ other_ends_are_refused(void **state)
 			WHERE("%d + %u", (int) at / 4, steps[i]);
 			qb_store32(end, qb_load32(end) + steps[i]);
 			test_repair_crc(bad.data, bad.length);
-			/* With one step a gap may move to a neighbouring group, and be another bit there. */
+			/* A step of 1 may move a gap to the neighbouring group, where it sets another bit. */
 			if (steps[i] + 1 <= 2 && qf_validate(bad.data, bad.length, NULL) == QB_OK)
 				filter_exercise_valid(bad);
 			else
@@ -266,9 +268,9 @@ other_ends_are_refused(void **state)
 	test_no_leak();
 }
 
-/* ---- the same as bits ---- */
+/* ---- equivalence to bits ---- */
 
-/* A lookup reads at most two places for a position, and few bytes there on average. */
+/* A lookup makes at most two reads per position, of few bytes on average. */
 static void
 a_lookup_reads_little(void **state)
 {
@@ -297,7 +299,7 @@ a_lookup_reads_little(void **state)
 	test_no_leak();
 }
 
-/* Check that merging stored bytes gives what merging their bits gives. */
+/* Check that merging stored bytes sets the same bits as merging the filter. */
 static void
 require_same_union(const qf_filter *into, const qf_filter *view, const qf_filter *bits)
 {
@@ -356,7 +358,7 @@ jump_out_or_count(void)
 		longjmp(stopped, 1);
 }
 
-/* Merging and writing a large filter pause, and a stopped merge can be repeated. */
+/* Merging and validating a large filter pauses.  A stopped merge can be repeated. */
 static void
 long_work_can_be_stopped(void **state)
 {

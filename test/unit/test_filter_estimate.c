@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-/* Make a filter of which this fraction of bits is set.  Only its header is used. */
+/* Make a filter with this fraction of set bits.  Only its header is valid. */
 static qf_filter
 filled(uint32_t k, double p, double fraction)
 {
@@ -28,14 +28,17 @@ binomial(uint32_t k, uint32_t y, double chance)
 			   (k - y) * log1p(-chance));
 }
 
-/* The expected fraction of set positions of a key, if its own bits do not matter to the filter. */
+/* Returns the expected fraction of set positions of a key whose own rows hardly fill the filter. */
 static double
 fraction_at(const qf_scale *s, double frequency)
 {
 	return 1 - s->zero * exp(-frequency * s->step);
 }
 
-/* The mean estimate, over all numbers of set positions, is the frequency. */
+/*
+ * The mean estimate, weighted by the probabilities of all numbers of set positions, is the
+ * frequency.
+ */
 static void
 estimates_are_unbiased(void **state)
 {
@@ -70,8 +73,8 @@ estimates_are_unbiased(void **state)
 }
 
 /*
- * Estimates are also unbiased if all rows have one key.  Then its positions are a third of
- * the filter, and many of them coincide.
+ * Estimates are unbiased even if all rows have one key.  The positions of that key fill a third
+ * of the filter, and many of them coincide.
  */
 static void
 estimates_are_unbiased_where_one_key_is_all_rows(void **state)
@@ -125,7 +128,10 @@ deviations_are_those_of_the_normal_distribution(void **state)
 	assert_true(qf_deviations(0) < 1e-9);
 }
 
-/* lower <= estimate <= upper.  All grow with the set positions, and bounds widen with confidence. */
+/*
+ * lower <= estimate <= upper.  All three grow with the number of set positions, and bounds
+ * widen with confidence.
+ */
 static void
 bounds_enclose_the_estimate(void **state)
 {
@@ -163,7 +169,7 @@ bounds_enclose_the_estimate(void **state)
 	}
 }
 
-/* Check the paper's formula by hand: (k n p + m ln(1 - y / k)) / (p (k - m)). */
+/* Compare with the paper's formula: (k n p + m ln(1 - y / k)) / (p (k - m)). */
 static void
 the_papers_estimate_is_the_papers(void **state)
 {

@@ -2,10 +2,9 @@
  * test_filter_format.c
  *		The byte format of filters: golden files, and hostile bytes.
  *
- * test/golden has filters made from the stream of keys that test_golden.c
- * describes (fingerprints only): row i has number i, nonce 42, seed 42, family 1,
- * collation 0.  To write them anew: GOLDEN_WRITE=1 build/unit/test_filter_format,
- * from the top of the source.
+ * test/golden has filters of the stream of fingerprints that test_golden.c describes.  Row
+ * i has number i, nonce 42, seed 42, family 1 and collation 0.  To rewrite the files, run
+ * GOLDEN_WRITE=1 build/unit/test_filter_format from the top of the source.
  *
  * test/unit/test_filter_format.c
  */
@@ -19,7 +18,7 @@ static const struct golden
 	uint32_t k;
 	double p;
 	size_t rows;
-	bool ids; /* rows have ids, which are 3 times their number */
+	bool ids; /* rows have ids: 3 times their numbers */
 	uint32_t layout;
 } golden[] = {
 	{ "filter_empty", 8192, 200, 0.01, 0, false, QF_STANDARD },
@@ -126,7 +125,7 @@ every_other_length_is_refused(void **state)
 			test_bytes cut = with_length(b, length, QF_HEADER_BYTES);
 			qf_filter view;
 
-			/* a compact body has its length in itself, so that opening it does not reveal every cut */
+			/* qf_open() does not detect every cut of a compact body */
 			if (b.data[4] == QF_DENSE || length == b.length)
 				REQUIRE((qf_open(&view, cut.data, length) == QB_OK) == (length == b.length));
 			if (qf_open(&view, cut.data, length) == QB_OK)
@@ -138,7 +137,10 @@ every_other_length_is_refused(void **state)
 	}
 }
 
-/* With the old checksum any flipped bit is refused.  With a new one, it is refused or harmless. */
+/*
+ * The checksum detects each flipped bit.  With a repaired checksum, the bytes are refused or
+ * safe to use.
+ */
 static void
 every_flipped_bit_is_found(void **state)
 {
@@ -171,7 +173,7 @@ every_flipped_bit_is_found(void **state)
 		}
 		free(b.data);
 	}
-	/* other seeds, families, rows and probabilities are valid, too */
+	/* changed seeds, families, numbers of rows and probabilities can be valid */
 	assert_true(valid > 100);
 	test_no_leak();
 }
@@ -211,7 +213,7 @@ contradictions_are_refused_though_the_checksum_fits(void **state)
 	require_refused("filter_dense", 5, QF_BLOCKED, 1, QB_FORMAT_PARAMS); /* p is not 1 */
 	require_refused("filter_blocked", 5, QF_LAYOUTS, 1, QB_FORMAT_PARAMS);
 	require_refused("filter_blocked", 5, 255, 1, QB_FORMAT_PARAMS);
-	require_refused("filter_blocked", 16, 8192 + 64, 8, QB_FORMAT_PARAMS); /* part of a block */
+	require_refused("filter_blocked", 16, 8192 + 64, 8, QB_FORMAT_PARAMS); /* a partial block */
 	require_refused("filter_blocked", 48, 1, 8, QB_FORMAT_PARAMS);
 	require_refused("filter_dense", 6, QB_TEXT_BYTES + 1, 1, QB_FORMAT_PARAMS);
 	require_refused("filter_empty", 6, QB_TEXT_ASCII, 1, QB_FORMAT_PARAMS);
@@ -224,7 +226,7 @@ contradictions_are_refused_though_the_checksum_fits(void **state)
 	require_refused("filter_dense", 32, 0, 4, QB_FORMAT_PARAMS); /* family */
 	require_refused("filter_dense", 40, 0, 8, QB_FORMAT_PARAMS); /* rows */
 	require_refused("filter_dense", 40, 1, 8,
-					QB_FORMAT_PARAMS); /* more rows must have set these bits */
+					QB_FORMAT_PARAMS); /* one row cannot set this many bits */
 	require_refused("filter_dense", 40, (uint64_t) -2, 8, QB_FORMAT_PARAMS);
 	require_refused("filter_dense", 56, ones - 1, 4, QB_FORMAT_BITS);
 	require_refused("filter_dense", 56, ones + 1, 4, QB_FORMAT_BITS);

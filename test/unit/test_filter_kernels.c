@@ -1,9 +1,10 @@
 /*
  * test_filter_kernels.c
- *		The inner loops of filters: each set of instructions gives the results of the plain loops.
+ *		The inner loops of filters: each instruction set must give the results of the plain
+ *		loops.
  *
- * test_filter_bits.c tests whole filters.  This file tests the sizes and the bits at which
- * vectors begin and end.
+ * test_filter_bits.c tests whole filters.  This file tests sizes and bits at the ends of
+ * vectors.
  *
  * test/unit/test_filter_kernels.c
  */
@@ -16,7 +17,7 @@
 #define MOST_HASHES 40
 #define KEYS        50
 
-/* Random bits; some bytes are full, and some are empty. */
+/* Fill with random bytes; some bytes are 0x00, and some are 0xFF. */
 static void
 fill(uint8_t *bytes, size_t count, test_rng *rng)
 {
@@ -59,7 +60,7 @@ check_unite(void)
 	}
 }
 
-/* The lanes of a vector that counts must not wrap, so all bits are set here. */
+/* Unite filters with all bits set.  No lane that counts bits may overflow. */
 static void
 check_full_unite(void)
 {
@@ -82,7 +83,7 @@ filters_are_united(void **state)
 
 /* ---- blocks ---- */
 
-/* Returns what blocks_have() says of the first of these hashes. */
+/* Returns the answer of blocks_have() for the first hash. */
 static bool
 first_is_there(const uint8_t *bits, const qf_params *p, const uint64_t *h)
 {
@@ -92,7 +93,7 @@ first_is_there(const uint8_t *bits, const qf_params *p, const uint64_t *h)
 	return found[0];
 }
 
-/* A key is present if all of its bits are set, and absent if any one of them is not. */
+/* A key is found if all of its bits are set, and not found if one of them is cleared. */
 static void
 check_each_bit(void)
 {
@@ -125,7 +126,7 @@ check_each_bit(void)
 	}
 }
 
-/* Look up many keys at once, some of which are present. */
+/* Look up many keys with one call.  At least every third key is present. */
 static void
 check_many_keys(void)
 {

@@ -83,7 +83,7 @@ presets_follow_their_formulas(void **state)
 	}
 }
 
-/* A filter chosen by size can be halved until little is left. */
+/* A chosen size is a small number times a power of two, so it can be halved many times. */
 static void
 chosen_sizes_can_be_halved(void **state)
 {
@@ -115,8 +115,8 @@ bloom_parameters_give_the_rate(void **state)
 }
 
 /*
- * The chance that k random bits of a block are set after "throws" random bits were set.  It is
- * summed over the whole distribution of the number of different bits.
+ * A throw sets a random bit of a block.  For each number of throws up to "throws", compute the
+ * chance that k random bits are all set.  The chance is summed over all numbers of set bits.
  */
 static void
 block_rates(uint32_t k, uint32_t throws, double *rate)
@@ -138,8 +138,8 @@ block_rates(uint32_t k, uint32_t throws, double *rate)
 }
 
 /*
- * The smallest blocked filter reaches the rate, summed over all numbers of keys in a block,
- * but a slightly smaller one does not.
+ * The rate of a blocked filter is near the requested rate.  The rate is summed over all numbers
+ * of keys in a block.
  */
 static void
 blocked_parameters_give_the_rate(void **state)
@@ -147,7 +147,7 @@ blocked_parameters_give_the_rate(void **state)
 	static const double rates[] = { 0.5, 0.1, 0.01, 0.001, 1e-5, 1e-9 };
 	static const double more[] = {
 		1.0, 1.01, 1.04, 1.09, 1.26, 1.97
-	}; /* times the bits of a standard filter */
+	}; /* most bits, relative to a standard filter */
 	static double block[30 * 700];
 	size_t i;
 
@@ -172,7 +172,10 @@ blocked_parameters_give_the_rate(void **state)
 	}
 }
 
-/* With few keys the number of keys in a block is binomial, and a single block has all keys. */
+/*
+ * In filters of few keys, the number of keys in a block is binomial, or a single block has all
+ * keys.
+ */
 static void
 small_blocked_filters_have_their_rate(void **state)
 {
@@ -266,7 +269,7 @@ what_is_out_of_range_is_named(void **state)
 	REQUIRE_OK(qf_params_check(&p));
 }
 
-/* The table gives the same gap as single steps, also at every edge of the table. */
+/* The table gives the gap that single steps give, also at every edge of the table. */
 static void
 table_of_gaps_agrees_with_steps(void **state)
 {

@@ -1,6 +1,6 @@
 /*
  * test_filter_pause.c
- *		Long work on filters pauses, and survives a pause that jumps out of it.
+ *		Insertion into filters pauses, and a stopped insertion can be repeated.
  *
  * test/unit/test_filter_pause.c
  */
@@ -40,7 +40,10 @@ make_rows(void **state)
 	return 0;
 }
 
-/* Start a filter whose rows set half of 65536 positions, or with copies all of them. */
+/*
+ * Initialize a filter.  Each row sets half of 65536 positions, and a row with 1000 copies sets
+ * all of them.
+ */
 static void
 start(qf_filter *f, const qb_memory *memory)
 {
@@ -50,7 +53,7 @@ start(qf_filter *f, const qb_memory *memory)
 	f->keys = (qb_keys){ .family = 1 };
 }
 
-/* Insertion pauses after every QB_PATIENCE positions, whatever the number of rows is. */
+/* Insertion pauses after every QB_PATIENCE positions, for any number of rows. */
 static void
 insertion_pauses_by_its_work(void **state)
 {
@@ -97,10 +100,7 @@ stop_and_repeat(const int64_t *weight)
 	qf_free(&wanted);
 }
 
-/*
- * If a batch is inserted in part, and then inserted again, the filter is the one that
- * inserting it once gives.
- */
+/* Repeating a stopped insertion gives the filter of a single insertion. */
 static void
 a_stopped_insertion_can_be_repeated(void **state)
 {

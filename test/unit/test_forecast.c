@@ -1,6 +1,6 @@
 /*
  * test_forecast.c
- *		Forecasts of errors, compared with sketches that are built.
+ *		Forecasts of errors, compared with the errors of real sketches.
  *
  * test/unit/test_forecast.c
  */
@@ -28,8 +28,8 @@ forecast(const qs_params *params, double rows, double keys, double confidence)
 }
 
 /*
- * Compare a sketch of this many keys with its forecast.  "most" and "fraction" say how far off
- * the forecast may be.
+ * Compare a sketch with its forecast.  The error may differ by "most" plus "fraction" times the
+ * error, and the size by 10 %.
  */
 static void
 require_near(const qs_sketch *sk, qs_forecast f, double confidence, double most, double fraction)
@@ -48,7 +48,7 @@ require_near(const qs_sketch *sk, qs_forecast f, double confidence, double most,
 	qs_noise_free(&noise);
 }
 
-/* Compare with keys of equal count. */
+/* Compare a sketch of keys with equal counts. */
 static void
 compare(int structure, uint64_t n, uint64_t keys, int64_t count, double confidence)
 {
@@ -64,14 +64,14 @@ compare(int structure, uint64_t n, uint64_t keys, int64_t count, double confiden
 	qs_free(&sk);
 }
 
-/* Weights over four orders of magnitude, spread evenly over each of them. */
+/* Returns a weight from "least" to 10^4 * least, uniformly distributed on a logarithmic scale. */
 static int64_t
 spread_weight(uint64_t i, double least)
 {
 	return (int64_t) (least * pow(10, 4 * (double) (qb_mix64(i) >> 11) / 9007199254740992.0));
 }
 
-/* The load is known from the weights of SOME of the keys. */
+/* The number of keys whose weights the forecast knows. */
 #define SOME 2000
 
 static void
@@ -99,9 +99,8 @@ compare_weights(int structure, uint64_t n, uint64_t keys, double least, double f
 }
 
 /*
- * Sketches with narrow and wide counters, and with few and many keys in a bucket.  If keys are
- * few, chance decides which heavy keys are among them, so the errors of a sketch vary by chance,
- * too.
+ * Test narrow and wide counters, with few and many keys in a bucket.  With few keys, the error
+ * depends by chance on the number and position of the heavy keys.
  */
 static void
 as_built_with_weights(void **state)
@@ -139,7 +138,7 @@ as_built(void **state)
 	test_no_leak();
 }
 
-/* More rows, or fewer buckets, never make an error smaller.  Any number of rows is accepted. */
+/* More rows or fewer buckets never decrease the error, for any number of rows. */
 static void
 grows(void **state)
 {

@@ -1,11 +1,10 @@
 /*
  * test_format.c
- *		Hostile bytes: whatever is changed in a serialized sketch is detected or harmless.
+ *		Damaged serialized sketches: each change is detected or harmless.
  *
- * There are three promises.  Bytes that differ in one bit are refused, thanks to the
- * checksum.  Bytes with a fitting checksum are either refused or are a valid sketch
- * with which everything works.  Bytes that only qs_open() has looked at, as stored
- * values are, can be used without reading out of bounds.
+ * Three promises are tested.  The checksum detects each changed bit.  Bytes with a
+ * matching checksum are refused, or are a valid sketch with which everything works.  Bytes
+ * that only qs_open() checked, like stored values, cause no access out of bounds.
  *
  * test/unit/test_format.c
  */
@@ -13,7 +12,7 @@
 #include "format_support.h"
 #include "samples.h"
 
-/* ---- what the writer says ---- */
+/* ---- undamaged bytes ---- */
 
 static void
 samples_are_valid_and_work(void **state)
@@ -129,7 +128,7 @@ every_flipped_bit_is_found(void **state)
 	}
 }
 
-/* Do everything with the bytes that they may be used for, whether their checksum fits or not. */
+/* Use the bytes as far as the checks accept them; returns true if the bytes are valid. */
 static bool
 use(test_bytes b)
 {
@@ -148,9 +147,9 @@ use(test_bytes b)
 }
 
 /*
- * With the checksum repaired, most flips are still found.  Only flips in what is
- * free to choose (seed, masks, family, encoding of text, fingerprints) may pass.  Flips in numbers
- * that must agree (counts and total) may not.
+ * With the checksum repaired, the validator still detects most flips.  Flips may pass only in
+ * free fields: seed, masks, family, encoding of text, fingerprints.  Flips in counts and in the
+ * total must be detected.
  */
 static void
 flipped_bits_with_a_fitting_checksum_are_harmless(void **state)
@@ -187,7 +186,7 @@ flipped_bits_with_a_fitting_checksum_are_harmless(void **state)
 	}
 }
 
-/* Fields have values that no sketch would write, and the checksum fits. */
+/* Write absurd values to header fields, and repair the checksum. */
 static void
 absurd_fields_are_refused(void **state)
 {
@@ -234,7 +233,7 @@ absurd_fields_are_refused(void **state)
 			}
 }
 
-/* If several things are wrong, the status names the one that explains most. */
+/* If several fields are wrong, the status names the most basic error. */
 static void
 complaints_are_in_order(void **state)
 {
@@ -291,7 +290,7 @@ random_damage_is_harmless(void **state)
 		}
 }
 
-/* Bodies repeat one byte, so all high indexes are equal, and all counters are at their largest. */
+/* Each body repeats one byte.  High indexes are equal, or counters are at their maximum. */
 static void
 uniform_bodies_are_harmless(void **state)
 {

@@ -1,7 +1,8 @@
 /*
  * test_from_keys.c
- *		The compact encoding of keys that were not counted in tables: the bytes are those of
- *		a sketch that counted them.
+ *		The compact encoding made directly from keys.
+ *
+ * The bytes must equal those of a sketch that counts the keys in tables.
  *
  * test/unit/test_from_keys.c
  */
@@ -15,15 +16,15 @@
 static uint64_t key[MOST];
 static int64_t weight[MOST];
 
-/* The keys of a case: their number, the number of distinct ones, and their weights. */
+/* The keys of a case. */
 typedef struct stream
 {
 	const char *name;
-	size_t before; /* keys that are in the explicit sketch already */
+	size_t before; /* keys already in the explicit sketch */
 	size_t count;
 	uint64_t distinct;
-	int64_t weights; /* the largest weight; 0: no weights are passed, and all are 1 */
-	bool compact;    /* the compact form of 4096 buckets can be made of these keys */
+	int64_t weights; /* largest weight; 0: no weights are passed, and each is 1 */
+	bool compact;    /* true if these keys have a compact encoding for 4096 buckets */
 } stream;
 
 static const stream streams[] = {
@@ -72,7 +73,10 @@ counted(const qs_params *p, const stream *s)
 	return bytes;
 }
 
-/* Make a sketch of an explicit one and the remaining keys.  It has no memory but "body". */
+/*
+ * Make a compact sketch from an explicit sketch and the remaining keys.  The result owns only
+ * the memory of its member "compact".
+ */
 static bool
 make(qs_sketch *made, qs_sketch *sk, const qs_params *p, const stream *s)
 {
@@ -112,7 +116,7 @@ require_same(const qs_params *p, const stream *s)
 	qs_free(&sk);
 }
 
-/* Try every structure, with each set of instructions. */
+/* Try every structure, with each instruction set. */
 static void
 bytes_are_those_of_tables(void **state)
 {
@@ -134,7 +138,7 @@ bytes_are_those_of_tables(void **state)
 	test_no_leak();
 }
 
-/* Try depths, and numbers of buckets that are sorted by one digit or by several. */
+/* Try several depths, and numbers of buckets that need one sorting pass or several. */
 static void
 tables_of_any_size(void **state)
 {
@@ -162,7 +166,10 @@ tables_of_any_size(void **state)
 	test_no_leak();
 }
 
-/* A total that is out of range is left to counting, which refuses it. */
+/*
+ * qs_compact_from_keys() declines a total out of range.  Counting the keys then reports the
+ * overflow.
+ */
 static void
 totals_are_in_range(void **state)
 {
@@ -180,7 +187,7 @@ totals_are_in_range(void **state)
 	test_no_leak();
 }
 
-/* If memory runs out, no sketch is made, and no memory is left behind. */
+/* If memory runs out, no sketch is made, and nothing leaks. */
 static void
 memory_may_run_out(void **state)
 {

@@ -10,13 +10,13 @@
  *		fingerprint = ((x >> 48) >> (x & 15)) * 0x9E3779B97F4A7C15
  *		weight = 1 + i mod 5
  *
- * "explicit" has the first 24 keys, and "many" the first 20000.  "wide" has the keys of "many",
- * and then fingerprint 3 with weight 2^40 + 255.  "empty" has none.  "dense" has fingerprints
- * 0 to 999, each with weight 1, which use all counters.  Parameters: size 1kB, depth 3, z 8,
- * 1024 masks, seed 42; family 1, collation 0 (empty: family 0).
+ * "empty" has no keys.  "explicit" has the first 24 keys, and "many" the first 20000.
+ * "wide" has the keys of "many", and fingerprint 3 with weight 2^40 + 255.  "dense" has
+ * fingerprints 0 to 999, each with weight 1, which use all counters.  Parameters: size 1kB,
+ * depth 3, z 8, 1024 masks, seed 42; family 1, collation 0 (empty: family 0).
  *
- * The files change only with the version of the format.  To write them anew:
- * GOLDEN_WRITE=1 build/unit/test_golden, from the top of the source.
+ * The files change only with the version of the format.  To rewrite the files, run
+ * GOLDEN_WRITE=1 build/unit/test_golden from the top of the source.
  *
  * test/unit/test_golden.c
  */
@@ -159,7 +159,7 @@ the_files_are_sketches(void **state)
 	}
 }
 
-/* The multilevel files test high buckets only if they have some that are not zero. */
+/* The multilevel files of many keys must contain nonzero high buckets. */
 static void
 the_multilevel_files_overflow(void **state)
 {

@@ -2,9 +2,9 @@
  * test_hash.c
  *		Hashing and masks: the properties on which the structures depend.
  *
- * Statistical checks have fixed inputs, so they either always pass or never.
- * Their thresholds are at least six standard deviations from what a perfect
- * hash would give.
+ * Statistical checks have fixed inputs, so each check either always passes or never
+ * passes.  Thresholds are at least six standard deviations from the expectation of a
+ * perfect hash.
  *
  * test/unit/test_hash.c
  */
@@ -15,7 +15,7 @@
 
 /* ---- the mix ---- */
 
-/* The first outputs of splitmix64 from state 0, as published with it. */
+/* The first outputs of splitmix64 from state 0, as published. */
 static void
 mix_has_known_values(void **state)
 {
@@ -26,7 +26,7 @@ mix_has_known_values(void **state)
 	assert_true(qb_mix64(3 * QB_ROW_STEP) == UINT64_C(0x06C45D188009454F));
 }
 
-/* A mix that has an inverse is a bijection, so distinct keys never share hv. */
+/* The mix has an inverse, so it is a bijection.  Distinct keys therefore have distinct hashes. */
 static void
 mix_can_be_undone(void **state)
 {
@@ -62,7 +62,7 @@ mix_avalanches(void **state)
 
 		for (i = 0; i < SAMPLES; i++)
 		{
-			/* half of the inputs are small, like keys of tables */
+			/* every second input is small, like keys of tables */
 			uint64_t x = i % 2 ? (uint64_t) i : test_random(&rng);
 			uint64_t difference = qb_mix64(x) ^ qb_mix64(x ^ UINT64_C(1) << in);
 
@@ -98,7 +98,7 @@ hashes_are_pinned(void **state)
 
 /* ---- buckets, rows and cells ---- */
 
-/* Folding needs that buckets 2i and 2i + 1 of 2n become bucket i of n. */
+/* Folding requires that buckets 2i and 2i + 1 of 2n become bucket i of n. */
 static void
 halving_n_joins_neighbours(void **state)
 {
@@ -134,8 +134,8 @@ chi_square(const uint64_t *seen, size_t classes, uint64_t samples)
 }
 
 /*
- * True if the sum is near df; its standard deviation is sqrt(2 df).  A sum that is too small is
- * as suspicious as one that is too large.
+ * True if chi_square() is near its expectation df.  Its standard deviation is sqrt(2 df).  Both
+ * too small and too large sums are rejected.
  */
 static bool
 looks_uniform(const uint64_t *seen, size_t classes, uint64_t samples)
@@ -146,7 +146,7 @@ looks_uniform(const uint64_t *seen, size_t classes, uint64_t samples)
 	return excess * excess < 36 * 2 * df + 400;
 }
 
-/* Keys as tables have them: consecutive, with a stride, in the upper half, or random. */
+/* Returns keys like those of tables: consecutive, with a stride, in the upper half, or random. */
 static uint64_t
 patterned_key(int pattern, uint64_t i, test_rng *rng)
 {
@@ -163,7 +163,7 @@ patterned_key(int pattern, uint64_t i, test_rng *rng)
 	}
 }
 
-/* All combinations of a bucket and a mask are equally likely, in classes. */
+/* All combinations of bucket and mask are equally likely. */
 static void
 buckets_and_masks_are_uniform(void **state)
 {
@@ -284,7 +284,7 @@ masks_depend_on_all_they_should(void **state)
 		assert_in_range(same[i], 0, 10);
 }
 
-/* All C(8, 3) = 56 masks are equally likely, and so are the bits of wider ones. */
+/* All C(8, 3) = 56 masks are equally likely, and so are all bits of wider masks. */
 static void
 masks_are_uniform(void **state)
 {
@@ -313,14 +313,14 @@ masks_are_uniform(void **state)
 	}
 }
 
-/* Rotate a mask by one position, the slow way. */
+/* Rotate a mask of m bits by one position. */
 static uint32_t
 turned_once(uint32_t mask, uint32_t m)
 {
 	return (mask << 1 & (uint32_t) ((UINT64_C(1) << m) - 1)) | (mask >> (m - 1) & 1);
 }
 
-/* Bits 16 .. 31 of hv, and no others, choose one of m positions.  All positions are equally likely. */
+/* Only bits 16 to 31 of hv choose the rotation.  All m rotations are equally likely. */
 static void
 turning_moves_bits_around(void **state)
 {
@@ -351,7 +351,7 @@ turning_moves_bits_around(void **state)
 	}
 }
 
-/* A table of masks begins with each smaller table, and has the masks that qs_mask() returns. */
+/* A table of masks is a prefix of each larger table, and has the masks that qs_mask() returns. */
 static void
 tables_of_masks_are_prefixes(void **state)
 {

@@ -1,8 +1,8 @@
 /*
  * test_kernels.c
- *		Every table of inner loops gives the bytes that the plain table gives.
+ *		Every table of inner loops gives the bytes of the plain table.
  *
- * Tables that this processor cannot run are skipped, and named.
+ * Tables that this processor cannot run are skipped and reported.
  *
  * test/unit/test_kernels.c
  */
@@ -20,7 +20,7 @@ static const struct
 	{ QS_MULTILEVEL, 1 }, { QS_MULTILEVEL, 33 }, { QS_MULTILEVEL, 1024 }, { QS_SF, 17 },
 };
 
-/* Build a sketch of a stream whose batches have every remainder, with and without weights. */
+/* Build a sketch in batches of many lengths, with and without weights. */
 static test_bytes
 build(const char *set, const qs_params *p, uint64_t seed)
 {
@@ -79,7 +79,10 @@ same_bytes(void **state)
 	assert_true(qb_isa_use("auto"));
 }
 
-/* Exactly the keys whose estimates are large enough are selected, in narrow and in wide sketches. */
+/*
+ * The kernel selects exactly the keys whose estimates reach "least", in narrow and wide
+ * sketches.
+ */
 static void
 selected_keys_are_large_enough(void **state)
 {

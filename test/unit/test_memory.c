@@ -1,20 +1,16 @@
 /*
  * test_memory.c
- *		Out of memory: each allocation of each operation fails once.
+ *		Out of memory: each allocation of each operation fails in turn.
  *
- * The operation must say QB_NO_MEMORY, and what is left must be safe to free:
- * nothing leaks (the allocator counts, and LeakSanitizer looks) and nothing is freed
- * twice.  If an operation makes a new sketch, or promises to leave its operand
- * alone, the test checks that too.
+ * The operation must return QB_NO_MEMORY.  The remaining sketch must be safe to free,
+ * without leaks (the allocator counts blocks) and without double frees.  If an operation
+ * promises not to change its operand, the test checks this promise, too.
  *
  * test/unit/test_memory.c
  */
 #include "samples.h"
 
-/*
- * An operation on "sk", which is of the sample's kind.  "other" is a second sketch of this
- * kind.
- */
+/* An operation on "sk".  "other" is a second sketch of the same sample. */
 typedef qb_status (*operation)(qs_sketch *sk, const qs_sketch *other);
 
 static qb_status
@@ -55,7 +51,7 @@ merge_folding(qs_sketch *sk, const qs_sketch *other)
 	qs_sketch small;
 	qb_status status;
 
-	/* the copy is a part of the operation, since it may fail as well */
+	/* the copy is part of the operation, since it can fail, too */
 	status = qs_copy(&small, other, &test_heap);
 	if (status != QB_OK)
 		return status;
@@ -145,8 +141,8 @@ static const struct
 };
 
 /*
- * Run the operation with enough memory to learn its status.  Then let each allocation fail
- * once; the status must be QB_NO_MEMORY.
+ * Run the operation until the memory suffices, and return its status.  In round k, allocation k
+ * fails, and the status must be QB_NO_MEMORY.
  */
 static qb_status
 run_failing(const sample *s, size_t o)
@@ -197,7 +193,7 @@ every_allocation_can_fail(void **state)
 		}
 }
 
-/* High buckets grow in small steps, while one bucket after another carries. */
+/* One bucket after another carries, so the table of high buckets grows in small steps. */
 static void
 high_buckets_can_fail_to_grow(void **state)
 {
@@ -238,7 +234,7 @@ high_buckets_can_fail_to_grow(void **state)
 	REQUIRE(status == QB_OK && k > 4);
 }
 
-/* A batch that does not fit is refused, and the sketch remains usable for later batches. */
+/* A batch fails for lack of memory.  The sketch can still be queried and freed. */
 static void
 freeing_after_a_failed_batch(void **state)
 {

@@ -1,10 +1,10 @@
 /*
  * test_merge.c
- *		The bytes are a function of the multiset of keys: no order, batch, split or
- *		merge tree changes them.
+ *		The bytes depend only on the multiset of keys: no order, batch, split or merge tree
+ *		changes them.
  *
  * Each property is checked for every structure, on streams with few distinct keys
- * (explicit), about as many as the limit, and many (dense).
+ * (explicit), with about the explicit limit, and with many distinct keys (dense).
  *
  * test/unit/test_merge.c
  */
@@ -20,7 +20,7 @@ typedef struct stream
 	size_t count;
 } stream;
 
-/* Run a check for each structure, some numbers of distinct keys, and depths. */
+/* Run a check for each structure and for several numbers of distinct keys, with random depths. */
 static void
 for_each_stream(void (*check)(const stream *s))
 {
@@ -55,7 +55,7 @@ for_each_stream(void (*check)(const stream *s))
 	test_no_leak();
 }
 
-/* Insert the stream in batches of about "batch" keys. */
+/* Insert the stream in batches of "batch" keys. */
 static void
 insert_in_batches(qs_sketch *sk, const uint64_t *key, const int64_t *weight, size_t count,
 				  size_t batch)
@@ -165,7 +165,10 @@ weights_are_repetitions(void **state)
 	for_each_stream(check_weights);
 }
 
-/* A sketch is explicit exactly up to the limit of distinct keys, whatever their weights. */
+/*
+ * A sketch is explicit exactly if its distinct keys are within the limit, whatever their
+ * weights.
+ */
 static void
 check_form(const stream *s)
 {
@@ -196,7 +199,7 @@ explicit_up_to_the_limit(void **state)
 
 #define PARTS 7
 
-/* Deal the stream out to sketches with n, 2n and 4n buckets, which are then folded to n. */
+/* Distribute the stream over sketches of n, 2n and 4n buckets, and fold them to n. */
 static void
 deal(const stream *s, qs_sketch *part)
 {
@@ -224,7 +227,10 @@ free_all(qs_sketch *part, size_t count)
 		qs_free(&part[i]);
 }
 
-/* Any tree of merges gives the same bytes: all into one, in pairs, or from bytes. */
+/*
+ * Any merge tree gives the same bytes: all parts into one, in pairs, or one after another from
+ * bytes.
+ */
 static void
 check_splits(const stream *s)
 {
@@ -268,7 +274,7 @@ splits_do_not_matter(void **state)
 	for_each_stream(check_splits);
 }
 
-/* a + b equals b + a, and merging leaves the sources as they were. */
+/* a + b equals b + a, and merging does not change the source. */
 static void
 check_commuting(const stream *s)
 {
@@ -304,7 +310,7 @@ merging_commutes(void **state)
 	for_each_stream(check_commuting);
 }
 
-/* A folded sketch equals one built with fewer buckets, whether it is folded before or after merging. */
+/* A sketch that is folded before or after merging equals a sketch built with fewer buckets. */
 static void
 check_folding(const stream *s)
 {
@@ -396,7 +402,7 @@ folding_needs_halves(void **state)
 	test_no_leak();
 }
 
-/* An empty sketch takes over the family of its keys from the sketch that is merged. */
+/* An empty sketch adopts the family and collation of the sketch that is merged into it. */
 static void
 empty_sketches_adopt_the_family(void **state)
 {

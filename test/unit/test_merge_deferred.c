@@ -1,9 +1,9 @@
 /*
  * test_merge_deferred.c
- *		Many merges into one sketch: with deferred work the sketch is the same in the end.
+ *		Many merges into one sketch: deferring work does not change the result.
  *
- * Whatever qs_merge_deferred() merges, qs_merge() merges into a twin of the sketch.  After
- * qs_materialize() both must have the same bytes.
+ * Each sketch that qs_merge_deferred() merges is also merged into a twin by qs_merge().
+ * After qs_materialize() both sketches must have the same bytes.
  *
  * test/unit/test_merge_deferred.c
  */
@@ -12,9 +12,9 @@
 #include "sketch/multilevel.h"
 #include "engine/sketch_engine.h"
 
-/* ---- every byte counts to 255 and not further ---- */
+/* ---- carries up to the limit of a byte ---- */
 
-/* Make a dense sketch of one bucket, in which one key owns one counter and other counters are in use. */
+/* Make a dense one-bucket sketch with one key of this weight and many light keys. */
 static void
 build_single(qs_sketch *sk, const qs_params *p, int64_t weight)
 {
@@ -26,7 +26,10 @@ build_single(qs_sketch *sk, const qs_params *p, int64_t weight)
 		test_insert(sk, test_key(i), 1);
 }
 
-/* Every merge has the largest carries.  Try each number of merges around which a byte is full. */
+/*
+ * Each merge has the largest possible carries.  The numbers of merges are near the numbers at
+ * which a byte of carries is full.
+ */
 static void
 check_numbers_of_merges(void)
 {
@@ -71,7 +74,7 @@ bytes_do_not_overflow(void **state)
 	test_with_each_isa(check_numbers_of_merges);
 }
 
-/* ---- when it is done ---- */
+/* ---- when work is deferred ---- */
 
 static void
 materialized_sketches_are_merged_at_once(void **state)
@@ -89,13 +92,13 @@ materialized_sketches_are_merged_at_once(void **state)
 	test_fill(&light, 1, 1000, 64 * 4);
 	test_fill(&heavy, 2, 4000, 64 * 4000);
 
-	/* with few high buckets there are few carries, so none are kept */
+	/* with few high buckets in "sk", no carries are deferred */
 	for (i = 0; i < 3; i++)
 		REQUIRE_OK(qs_merge_deferred(&sk, &light));
 	assert_null(sk.carries);
 	REQUIRE_OK(qs_materialize(&sk));
 
-	/* with a single merge between two readings, none are kept either */
+	/* with one merge between two readings, no carries are deferred */
 	REQUIRE_OK(qs_merge(&sk, &heavy));
 	REQUIRE(sk.extra_used >= 16);
 	for (i = 0; i < 3; i++)
@@ -105,7 +108,7 @@ materialized_sketches_are_merged_at_once(void **state)
 		REQUIRE_OK(qs_materialize(&sk));
 	}
 
-	/* the second merge defers its work, but only if the source has few high buckets */
+	/* the second merge defers its carries, but only if its source has few high buckets */
 	REQUIRE_OK(qs_merge_deferred(&sk, &light));
 	REQUIRE_OK(qs_merge_deferred(&sk, &light));
 	assert_non_null(sk.carries);
@@ -120,11 +123,11 @@ materialized_sketches_are_merged_at_once(void **state)
 	test_no_leak();
 }
 
-/* ---- between anything else that changes a sketch ---- */
+/* ---- mixed with other changes ---- */
 
 #define STOCK 6
 
-/* Make a sketch of few or many rows, some with keys that occur very often. */
+/* Make the i-th source sketch.  Source sketches differ in form, size and weights. */
 static void
 make_stock(qs_sketch *sk, const qs_params *p, test_rng *rng, int i)
 {
@@ -146,7 +149,7 @@ same_answer(qb_status status, qb_status wanted)
 	REQUIRE_STATUS(status, wanted);
 }
 
-/* Fold all sketches to half. */
+/* Fold all sketches to half their size. */
 static void
 fold_all(qs_sketch *sk, qs_sketch *twin, qs_sketch *stock)
 {
@@ -159,7 +162,7 @@ fold_all(qs_sketch *sk, qs_sketch *twin, qs_sketch *stock)
 		REQUIRE_OK(qs_fold(&stock[i], n));
 }
 
-/* Change both sketches in the same way, which is chosen at random. */
+/* Apply the same random change to both sketches. */
 static void
 change_both(test_rng *rng, qs_sketch *sk, qs_sketch *twin, qs_sketch *stock)
 {
@@ -183,7 +186,7 @@ change_both(test_rng *rng, qs_sketch *sk, qs_sketch *twin, qs_sketch *stock)
 		same_answer(test_try_remove(sk, key, 1), test_try_remove(twin, key, 1));
 	else if (what == 37)
 	{
-		/* qs_merge() may also be called while work is deferred */
+		/* qs_merge() is allowed while work is deferred */
 		REQUIRE_OK(qs_merge(sk, other));
 		REQUIRE_OK(qs_merge(twin, other));
 	}
@@ -193,7 +196,7 @@ change_both(test_rng *rng, qs_sketch *sk, qs_sketch *twin, qs_sketch *stock)
 		fold_all(sk, twin, stock);
 }
 
-/* Run long enough that counters become wide. */
+/* Each round is long enough for counters to become wide. */
 static void
 check_mixed(void)
 {
@@ -243,8 +246,8 @@ among_other_changes(void **state)
 /* ---- out of memory ---- */
 
 /*
- * Each allocation fails once.  The failed operation is repeated, and no key is lost or counted
- * twice.
+ * Each allocation fails in turn, and the failed operation is repeated.  Each key must be
+ * counted exactly once.
  */
 static void
 materializing_goes_on_after_a_failure(void **state)
@@ -260,7 +263,7 @@ materializing_goes_on_after_a_failure(void **state)
 	(void) state;
 	test_init_dense(&heavy, &p);
 	test_init_dense(&light, &p);
-	/* a third of the buckets has high buckets; later the others carry, too */
+	/* about a third of the buckets have high buckets; the merges make other buckets carry, too */
 	for (i = 0; i < 100; i++)
 		test_insert(&heavy, test_key(i), 300);
 	for (i = 0; i < 200; i++)
@@ -289,7 +292,7 @@ materializing_goes_on_after_a_failure(void **state)
 	}
 	REQUIRE(status == QB_OK && k > 2);
 
-	/* if there is no memory for carries, the merge fails */
+	/* without memory for carries, the merge fails */
 	REQUIRE_OK(qs_merge_deferred(&wanted, &light));
 	test_fail_at(1);
 	REQUIRE_STATUS(qs_merge_deferred(&wanted, &light), QB_NO_MEMORY);

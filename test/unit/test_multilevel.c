@@ -1,10 +1,10 @@
 /*
  * test_multilevel.c
- *		The multilevel sketch, compared with buckets of 28 wide counters.
+ *		The multilevel sketch, compared with buckets of 28 counters of 64 bits.
  *
- * The reference has plain 64-bit counters, which never overflow; the sketch must equal it.
- * Values are compared counter by counter, in memory and serialized.  The serialized form must
- * also be canonical: high buckets are in the order of their low buckets, and none is all zero.
+ * The reference counters never overflow, and the sketch must have the same values, in
+ * memory and serialized.  The serialized form must be canonical: high buckets are in the
+ * order of their low buckets, and no high bucket is all zero.
  *
  * test/unit/test_multilevel.c
  */
@@ -15,7 +15,7 @@
 typedef struct reference
 {
 	qs_params p;
-	uint64_t *value; /* n * 28 */
+	uint64_t *value; /* n * 28 counters */
 	int64_t total;
 } reference;
 
@@ -28,7 +28,7 @@ make_reference(const qs_params *p)
 	return r;
 }
 
-/* Add to the reference by the definitions alone: bucket, mask, d counters. */
+/* Add to the reference by the definitions of bucket and mask. */
 static void
 reference_add(reference *r, uint64_t key, int64_t weight)
 {
@@ -46,7 +46,7 @@ reference_add(reference *r, uint64_t key, int64_t weight)
 	r->total += weight;
 }
 
-/* Check that tables have the counters of the reference, and that they are canonical. */
+/* Check that the tables have the counters of the reference and are canonical. */
 static void
 require_expanded(const uint8_t *bytes, const reference *r)
 {
@@ -103,7 +103,7 @@ add(qs_sketch *sk, reference *r, const uint64_t *key, const int64_t *weight, siz
 
 /* ---- streams ---- */
 
-/* Add one key ten million times, of which a million one by one. */
+/* Add one key a million times with weight 1, and then 9000 times with weight 1000. */
 static void
 one_key_ten_million_times(void **state)
 {
@@ -135,7 +135,7 @@ one_key_ten_million_times(void **state)
 	test_no_leak();
 }
 
-/* Draw key i with a probability proportional to i^-1.5, from a table of sums. */
+/* Draw key i with a probability proportional to (i + 1)^-1.5, from cumulative sums. */
 static uint64_t
 zipf(test_rng *rng, const double *sum, int keys)
 {
@@ -155,7 +155,7 @@ zipf(test_rng *rng, const double *sum, int keys)
 	return test_key((uint64_t) low);
 }
 
-/* An approximation is enough, because only the shape of the distribution matters. */
+/* Newton's method.  An approximation suffices for the shape of the distribution. */
 static double
 square_root(double x)
 {
@@ -206,7 +206,7 @@ a_skewed_stream(void **state)
 	test_no_leak();
 }
 
-/* Add weights around the largest that a low counter and a high counter hold. */
+/* Add weights around the largest values of a low counter and of a high counter. */
 static void
 carries_at_the_edges(void **state)
 {
@@ -253,7 +253,7 @@ carries_at_the_edges(void **state)
 
 /* ---- removals ---- */
 
-/* Remove random amounts until nothing is left; low counters borrow from high ones. */
+/* Remove random amounts until the sketch is empty.  Low counters borrow from high counters. */
 static void
 removals_borrow(void **state)
 {
@@ -295,7 +295,7 @@ removals_borrow(void **state)
 			if (round % 50 == 0 || sk.total < 1000)
 				require_reference(&sk, &r);
 		}
-		/* nothing is left: there is no high bucket, and the bytes are those of an empty sketch */
+		/* an empty sketch has no high bucket */
 		require_reference(&sk, &r);
 		assert_int_equal(test_table_bytes(&sk), n * QS_LOW_BYTES);
 		qs_free(&sk);
@@ -305,8 +305,8 @@ removals_borrow(void **state)
 }
 
 /*
- * The order in which buckets overflow leaves no trace.  Neither do buckets that overflowed
- * once and no longer do.
+ * The bytes depend neither on the order in which buckets overflow, nor on buckets that
+ * overflowed only for a while.
  */
 static void
 high_buckets_are_canonical(void **state)
@@ -337,7 +337,7 @@ high_buckets_are_canonical(void **state)
 
 		test_shuffle(&rng, key, weight, KEYS);
 		test_init_dense(&sk, &p);
-		/* heavy keys stay for a while, and make buckets overflow that otherwise would not */
+		/* add and remove heavy keys, which make more buckets overflow */
 		for (i = 0; i < 50; i++)
 			test_insert(&sk, test_key(1000 + i * (uint64_t) round), 300);
 		REQUIRE_OK(qs_engine_cpu.insert(&sk, key, weight, KEYS));

@@ -1,17 +1,16 @@
 /*
  * test_multilevel_merge.c
- *		Merging, subtracting and folding multilevel sketches: every carry and
- *		borrow, with each set of instructions.
+ *		Merging, subtracting and folding multilevel sketches: every carry and borrow, with
+ *		each instruction set.
  *
- * The sum of two sketches must have the bytes of a sketch that is built from the sums of
- * their counters, without any merging.  The source of a merge is a view of bytes that may
- * start at any address.
+ * The sum of two sketches must have the bytes of a sketch that is built from the summed
+ * counters.  The source of a merge is a view whose bytes may start at any address.
  *
  * test/unit/test_multilevel_merge.c
  */
 #include "multilevel_support.h"
 
-/* Check a + b, and that subtracting b gives a again, with the current set of instructions. */
+/* Check that a + b has the summed counters, and that subtracting b restores a. */
 static void
 check_sum(const counters *c, const uint64_t *a, const uint64_t *b, size_t offset)
 {
@@ -46,7 +45,7 @@ check_sum(const counters *c, const uint64_t *a, const uint64_t *b, size_t offset
 
 /* ---- carries and borrows ---- */
 
-/* Each edge is added to every other edge in each counter of a bucket. */
+/* Add each edge to each edge, in each counter of a bucket. */
 static void
 check_edges(void)
 {
@@ -113,7 +112,7 @@ single_carries(void **state)
 	test_with_each_isa(check_single_carries);
 }
 
-/* A counter of any size, mostly a small one. */
+/* Returns a random counter with a random number of bits. */
 static uint64_t
 random_value(test_rng *rng, uint64_t bits)
 {
@@ -130,7 +129,7 @@ fill_random(test_rng *rng, uint64_t *value, uint64_t count, uint64_t bits)
 		value[i] = test_below(rng, share) == 0 ? random_value(rng, bits) : 0;
 }
 
-/* Add random counters in few and many buckets, where few or most carry, of 4 bytes and of 8 bytes. */
+/* Add random counters of 4 and of 8 bytes, in few and many buckets, with few or many carries. */
 static void
 check_random(void)
 {
@@ -166,7 +165,7 @@ random_counters(void **state)
 	test_with_each_isa(check_random);
 }
 
-/* Make a sketch with counters of 8 bytes in memory, although its weight needs only 4. */
+/* Make a sketch with counters of 8 bytes, although its total requires only 4 bytes. */
 static void
 build_wide(qs_sketch *sk, const counters *c, const uint64_t *value)
 {
@@ -176,7 +175,7 @@ build_wide(qs_sketch *sk, const counters *c, const uint64_t *value)
 	REQUIRE(sk->wide && sk->total < QS_WIDE_TOTAL);
 }
 
-/* Merge wide into narrow counters in memory, and narrow into wide ones. */
+/* Merge and subtract sketches of different counter widths, in both directions. */
 static void
 check_widths(void)
 {
@@ -224,7 +223,7 @@ widths_may_differ(void **state)
 
 /* ---- folding ---- */
 
-/* Compute the counters of a sketch after "more" buckets are folded into one. */
+/* Compute the counters after groups of "more" neighbouring buckets are folded. */
 static void
 fold_values(const counters *c, uint64_t more, const uint64_t *value, uint64_t *folded)
 {
@@ -235,7 +234,7 @@ fold_values(const counters *c, uint64_t more, const uint64_t *value, uint64_t *f
 		folded[i / QS_LOW_COUNTERS / more * QS_LOW_COUNTERS + i % QS_LOW_COUNTERS] += value[i];
 }
 
-/* Make a sketch of n / more buckets, in which each counter belongs to one key. */
+/* Make a sketch of n / more buckets with the folded counters.  Each counter belongs to one key. */
 static void
 build_folded(qs_sketch *sk, const counters *c, uint64_t more, const uint64_t *folded)
 {

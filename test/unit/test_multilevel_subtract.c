@@ -1,13 +1,16 @@
 /*
  * test_multilevel_subtract.c
- *		Subtracting too much from a multilevel sketch is refused and changes nothing,
- *		with each set of instructions.
+ *		Subtracting too much from a multilevel sketch is refused and changes nothing, with
+ *		each instruction set.
  *
  * test/unit/test_multilevel_subtract.c
  */
 #include "multilevel_support.h"
 
-/* One counter is smaller by 1 than the counter to be subtracted.  This is refused, and changes nothing. */
+/*
+ * One counter is smaller by 1 than the counter to be subtracted.  The subtraction must be
+ * refused and change nothing.
+ */
 static void
 check_underflows(void)
 {
@@ -49,7 +52,10 @@ underflows_are_refused(void **state)
 	test_with_each_isa(check_underflows);
 }
 
-/* True by the definition: no counter gets below zero, and none above its share of the rest. */
+/*
+ * Returns the verdict by the definition.  No counter may fall below zero, and none may exceed 1
+ * / depth of the bucket's remaining sum.
+ */
 static bool
 may_subtract(const qs_sketch *into, const qs_sketch *from)
 {
@@ -78,7 +84,7 @@ may_subtract(const qs_sketch *into, const qs_sketch *from)
 	return true;
 }
 
-/* Remove keys of which some were never there.  Half of the time all of their counters are large enough. */
+/* Subtract a key that may be absent.  Its weight is its estimate, or one more than its estimate. */
 static void
 check_verdicts(void)
 {
@@ -128,7 +134,7 @@ verdicts_are_the_definition(void **state)
 	test_with_each_isa(check_verdicts);
 }
 
-/* A key of depth 2 that owns exactly these counters of the only bucket. */
+/* Returns a key of depth 2 that owns exactly the counters in "wanted" of the only bucket. */
 static uint64_t
 key_of_mask(const qs_params *p, uint32_t wanted)
 {
@@ -148,8 +154,8 @@ key_of_mask(const qs_params *p, uint32_t wanted)
 }
 
 /*
- * Keys {a, b} and {b, c} were added, and {a, c} is removed.  No counter is too small for
- * that, but b would stay larger than the remaining weight.
+ * Keys {a, b} and {b, c} are added, and {a, c} is subtracted.  No counter falls below zero, but
+ * b would exceed the remaining weight.
  */
 static void
 check_unfit_rests(void)

@@ -1,8 +1,8 @@
 /*
  * test_mutants.c
- *		Values of all types with small damage that their checksum does not show.
+ *		Slightly damaged values of all types with a valid checksum.
  *
- * trials.h says how many mutants are tried.
+ * trials.h sets the number of mutants.
  *
  * test/unit/test_mutants.c
  */
@@ -11,7 +11,7 @@
 #include "sets_mutants.h"
 #include "trials.h"
 
-/* Number of mutants of each type, unless the environment has another one. */
+/* Number of mutants of each type, unless QSKETCH_MUTANTS is set. */
 #define SKETCHES    300000
 #define FILTERS     100000
 #define COLLECTIONS 100000

@@ -1,8 +1,9 @@
 /*
  * test_names.c
- *		Cached handles by their names: random names come and go, compared with a search of all handles.
+ *		Cached handles by name: random additions, removals and lookups, compared with a
+ *		model.
  *
- * There are nearly as many names as chains, so some chains have several columns and values.
+ * There are nearly as many names as chains, so some chains have several handles.
  *
  * test/unit/test_names.c
  */
@@ -31,7 +32,7 @@ enum
 
 GpuShared *gpu_shared;
 
-/* The i-th name: that of a chunk of a column, or of a value.  Values differ in their ids alone. */
+/* Returns the i-th name: a chunk of a column, or a value.  Values differ only in their ids. */
 static StoredName
 name_of(int i)
 {
@@ -44,7 +45,7 @@ name_of(int i)
 	return name;
 }
 
-/* The handle of the i-th name. */
+/* Returns the handle of the i-th name. */
 static GpuHandle *
 handle_of(int i)
 {

@@ -2,9 +2,9 @@
  * test_noise.c
  *		The measured error, compared with all choices of counters, and with real keys.
  *
- * In small sketches every bucket and every choice of counters is tried, so the measured
+ * In small sketches every choice of counters of every bucket is tried, so the measured
  * distribution must be exact.  In larger sketches the error must hold for present and for
- * absent keys; "make accuracy" checks this with still larger sketches.
+ * absent keys.  "make accuracy" checks even larger sketches.
  *
  * test/unit/test_noise.c
  */
@@ -12,18 +12,18 @@
 
 #include "sketch/measure.h"
 
-#define VALUES 600 /* so small that each bin has one value */
+#define VALUES 600 /* limit of estimates; sketches have 500 rows, so each bin has one value */
 
 static const double levels[] = { 0, 0.1, 0.5, 0.9, 0.95, 0.99, 1 };
 
-/* For each estimate, how many of all choices of counters give it to an absent key. */
+/* For each estimate, the number of choices of counters that give it to an absent key. */
 typedef struct census
 {
 	double estimates[VALUES];
 	double choices;
 } census;
 
-/* ---- counting everything ---- */
+/* ---- all choices of counters ---- */
 
 static void
 count_value(census *c, uint64_t value)
@@ -33,7 +33,7 @@ count_value(census *c, uint64_t value)
 	c->choices++;
 }
 
-/* Count every set of d counters of a bucket. */
+/* Count the minimum of each set of d counters of a bucket. */
 static void
 count_masks(census *c, const uint64_t *value, uint32_t m, uint32_t d)
 {
@@ -53,7 +53,7 @@ count_masks(census *c, const uint64_t *value, uint32_t m, uint32_t d)
 	}
 }
 
-/* Count every cell in each of any three sub-buckets. */
+/* Count the minimum of one cell in each of three sub-buckets, for all choices. */
 static void
 count_cells(census *c, const uint64_t *cell, uint32_t z)
 {
@@ -69,7 +69,7 @@ count_cells(census *c, const uint64_t *cell, uint32_t z)
 			}
 }
 
-/* Count every counter in each of three rows. */
+/* Count the minimum of one counter in each of three rows, for all choices. */
 static void
 count_rows(census *c, const qs_sketch *sk)
 {
@@ -109,7 +109,7 @@ take_census(census *c, const qs_sketch *sk)
 	}
 }
 
-/* Returns the least value that at least this fraction of the choices does not exceed. */
+/* Returns the least value v such that at least this fraction of the choices is <= v. */
 static int64_t
 quantile(const census *c, double fraction)
 {
@@ -194,7 +194,7 @@ it_is_exact(void **state)
 	test_no_leak();
 }
 
-/* ---- against keys ---- */
+/* ---- real keys ---- */
 
 enum
 {
@@ -204,7 +204,7 @@ enum
 static uint64_t key[KEYS];
 static int64_t count[KEYS];
 
-/* Draw the counts of 200,000 rows, uniform or skewed. */
+/* Draw uniform or skewed counts of 200,000 rows. */
 static void
 draw_counts(uint64_t seed, bool skewed)
 {
@@ -230,7 +230,10 @@ fraction_within(const qs_sketch *sk, int64_t error, bool present)
 	return (double) within / KEYS;
 }
 
-/* With few keys and one seed, fractions may be off by two points, or by more if slim counters are used. */
+/*
+ * Check fractions with a tolerance of 0.02, because there is only one seed.  With slim
+ * counters, the fraction of present keys has no upper limit.
+ */
 static void
 check_keys(const qs_sketch *sk, const qs_noise *noise)
 {
@@ -276,7 +279,10 @@ it_holds_for_keys(void **state)
 	test_no_leak();
 }
 
-/* The upper bound is never below the truth, and the lower bound is mostly not above it. */
+/*
+ * The upper bound is never below the count.  The lower bound exceeds the count for at most 12 %
+ * of the keys.
+ */
 static void
 bounds_hold(void **state)
 {
@@ -308,12 +314,12 @@ bounds_hold(void **state)
 
 /* ---- bins, forms, memory ---- */
 
-/* Beyond 512 bins are wide, so quantiles of a bucket's counters are interpolated. */
+/* Values beyond 512 share bins, so quantiles are interpolated within a bin. */
 static void
 wide_bins_are_close(void **state)
 {
 	qs_params p =
-		test_params(QS_SUB_WARP, 4096, 8, 0, 10, 1); /* a key owns all counters of a bucket */
+		test_params(QS_SUB_WARP, 4096, 8, 0, 10, 1); /* a key owns all counters of its bucket */
 	test_rng rng = test_seeded(4);
 	qs_sketch sk;
 	qs_noise noise;
@@ -383,8 +389,8 @@ samples_can_be_measured(void **state)
 }
 
 /*
- * Counters that no sketch can have: the validator refuses them, but a caller in C may pass
- * them.  No arithmetic may overflow (UBSan watches), and no bound may leave its range.
+ * The validator refuses these counters, but a caller in C may pass them.  No arithmetic may
+ * overflow (UBSan checks), and all bounds must stay in range.
  */
 static void
 impossible_counters_are_harmless(void **state)
@@ -423,7 +429,7 @@ impossible_counters_are_harmless(void **state)
 	test_no_leak();
 }
 
-/* Whichever allocation fails, nothing leaks. */
+/* Each allocation fails in turn, and nothing leaks. */
 static void
 failing_memory_is_reported(void **state)
 {

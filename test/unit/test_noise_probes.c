@@ -1,9 +1,9 @@
 /*
  * test_noise_probes.c
- *		The measured error of many probes at once: how often keys share their
- *		counters, and a bound that holds for all keys of a sketch together.
+ *		The measured error of many probes together.
  *
- * Promises that hold with a probability are counted over 200 seeds.
+ * The tests check how often keys share all counters, and a bound that holds for all keys
+ * of a sketch together.  Promises that hold with a probability are counted over 200 seeds.
  *
  * test/unit/test_noise_probes.c
  */
@@ -21,8 +21,8 @@ compare_masks(const void *a, const void *b)
 }
 
 /*
- * The chance that two keys of a bucket have the same mask, computed from all rotations of
- * the table's masks.
+ * Returns the chance that two keys of a bucket have the same mask, computed from all rotations
+ * of the masks.
  */
 static double
 chance_of_same_mask(const qs_params *p)
@@ -46,7 +46,10 @@ chance_of_same_mask(const qs_params *p)
 	return pairs / masks / masks;
 }
 
-/* That chance, relative to the chance if all C(m, d) masks were used; mean of 400 seeds. */
+/*
+ * noise.repeats is the chance of equal masks, relative to the chance with all C(m, d) masks.
+ * Compare it with the mean of 400 seeds.
+ */
 static void
 repeats_are_those_of_tables(void **state)
 {
@@ -92,8 +95,8 @@ repeats_are_those_of_tables(void **state)
 
 enum
 {
-	PROBES = 1000, /* present keys; all of them are probed */
-	HEAVY = 5,     /* present keys with 2 % of all rows, or more */
+	PROBES = 1000, /* present keys, all of which are probed */
+	HEAVY = 5,     /* present keys with about 2 % of all rows, or more */
 	SEEDS = 200
 };
 
@@ -103,10 +106,10 @@ static int64_t count[PROBES];
 static const struct
 {
 	double confidence;
-	int fewest; /* least number of seeds; fewer of 200 have a chance below 1e-4 if the promise is right */
+	int fewest; /* least number of seeds, of 200; a right promise fails with a chance below 1e-4 */
 } promises[] = { { 0.5, 74 }, { 0.95, 177 } };
 
-/* Draw the counts of 20,000 rows, with some heavy keys. */
+/* Draw the counts of 20,000 rows, and add the rows of heavy keys. */
 static void
 draw_with_heavy(uint64_t seed)
 {
@@ -122,7 +125,7 @@ draw_with_heavy(uint64_t seed)
 		count[i] += 500 * (i + 1);
 }
 
-/* True if no estimate exceeds the key's count by more than the error. */
+/* True if no estimate exceeds its key's count by more than the error. */
 static bool
 all_within(const qs_sketch *sk, int64_t error)
 {
@@ -134,7 +137,7 @@ all_within(const qs_sketch *sk, int64_t error)
 	return true;
 }
 
-/* Count the seeds with which each promise holds. */
+/* Count the seeds for which each promise holds. */
 static void
 count_seeds(int structure, qs_part part, int log2_masks, int *held)
 {
@@ -192,7 +195,7 @@ it_holds_for_all_keys_at_once(void **state)
 	test_no_leak();
 }
 
-/* The promises also hold with so few masks that heavy keys often share one. */
+/* The promises also hold with so few masks that heavy keys often share a mask. */
 static void
 it_holds_with_few_masks(void **state)
 {
@@ -202,7 +205,7 @@ it_holds_with_few_masks(void **state)
 	test_no_leak();
 }
 
-/* True if measuring for one probe reads the bucket of the key. */
+/* True if measuring for one probe reads the key's bucket. */
 static bool
 is_measured(const qs_sketch *sk, uint64_t fingerprint)
 {
@@ -213,7 +216,10 @@ is_measured(const qs_sketch *sk, uint64_t fingerprint)
 	return i < measured && i * sk->params.n / measured == bucket;
 }
 
-/* In a large table, measuring for one probe reads some of the buckets, and for several probes all. */
+/*
+ * In a large table, measuring for one probe reads only some buckets.  Measuring for several
+ * probes reads all buckets.
+ */
 static void
 rare_noise_is_found(void **state)
 {
@@ -232,7 +238,10 @@ rare_noise_is_found(void **state)
 	REQUIRE_OK(qs_noise_init(&many, &sk, 2, &test_heap));
 	REQUIRE(qs_noise_error(&one, 1, 1) == 0);
 	REQUIRE(qs_noise_error(&many, 1, 2) == 12345);
-	/* another key has the same three counters with a chance of 1 / (56 n): 56 choices, n buckets */
+	/*
+	 * another key shares all three counters with a chance of 1 / (56 n): C(8, 3) masks, n
+	 * buckets
+	 */
 	REQUIRE(qs_noise_error(&many, 0.99, p.n / 10) == 0);
 	REQUIRE(qs_noise_error(&many, 0.99, p.n) == 12345);
 	qs_noise_free(&one);

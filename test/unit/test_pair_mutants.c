@@ -1,6 +1,8 @@
 /*
  * test_pair_mutants.c
- *		Pairs of damaged values of all types; trials.h says how many.
+ *		Pairs of damaged values of all types.
+ *
+ * trials.h sets the number of pairs.
  *
  * test/unit/test_pair_mutants.c
  */
@@ -8,7 +10,7 @@
 #include "top_pair_mutants.h"
 #include "trials.h"
 
-/* How many pairs are tried unless the environment says otherwise. */
+/* Number of pairs of each type, unless QSKETCH_MUTANTS is set. */
 #define PAIRS 30000
 
 static void

@@ -1,6 +1,6 @@
 /*
  * test_params.c
- *		Parameters: which are accepted, sizes, which sketches can be merged, the explicit limit.
+ *		Parameters: valid ranges, sizes, merging, and the explicit limit.
  *
  * test/unit/test_params.c
  */
@@ -12,7 +12,7 @@ static const struct
 	const char *name;
 	uint32_t width;
 	uint32_t depth_max;
-	uint64_t bucket; /* of a bucket, in bytes; thread: of one counter */
+	uint64_t bucket; /* bytes of a bucket; thread: of a counter */
 } known[] = {
 	{ QS_THREAD, "thread", 0, 32, 4 },           { QS_WARP, "warp", 32, 32, 128 },
 	{ QS_HALF_WARP, "half_warp", 16, 16, 64 },   { QS_SUB_WARP, "sub_warp", 8, 8, 32 },
@@ -101,7 +101,7 @@ making_checks_ranges(void **state)
 	}
 }
 
-/* Parameters that the structure does not have are zero, so that equal sketches have equal bytes. */
+/* Parameters that a structure does not use are zero, so that equal sketches have equal bytes. */
 static void
 made_parameters_are_canonical(void **state)
 {
@@ -129,7 +129,10 @@ made_parameters_are_canonical(void **state)
 	}
 }
 
-/* Doubling the size doubles n, so sketches whose sizes differ by a power of two can be folded to one. */
+/*
+ * Doubling the size doubles n.  Sketches whose sizes differ by a power of two can therefore be
+ * folded to one size.
+ */
 static void
 doubling_the_size_doubles_n(void **state)
 {
@@ -241,7 +244,10 @@ the_explicit_limit_follows_the_size(void **state)
 			uint32_t limit = qs_explicit_limit(&p);
 			uint64_t half = qs_block_bytes(&p) * p.n / 2;
 
-			/* the limit is the most entries that take no more than half of the memory that queries read */
+			/*
+			 * the limit is the largest number of entries that fit into half of the memory that
+			 * queries read
+			 */
 			assert_true(limit == 1 || limit * sizeof(qs_entry) <= half);
 			assert_true(limit == QS_EXPLICIT_MAX || (limit + 1) * sizeof(qs_entry) > half);
 			assert_true(limit >= previous && limit >= 1 && limit <= QS_EXPLICIT_MAX);
@@ -251,7 +257,7 @@ the_explicit_limit_follows_the_size(void **state)
 	}
 }
 
-/* Each status has its own text, in the form of error messages. */
+/* Each status has a different text, in the style of error messages. */
 static void
 statuses_have_words(void **state)
 {

@@ -1,7 +1,9 @@
 /*
  * test_peers.c
- *		The references of other papers' structures, compared with exact counts by what the
- *		papers prove, and with one another where two structures must agree.
+ *		Reference implementations of structures from other papers.
+ *
+ * Tests compare the structures with exact counts by the bounds that the papers prove, and
+ * with each other where two structures must agree.
  *
  * test/unit/test_peers.c
  */
@@ -41,9 +43,9 @@ make_stream(stream *s, bool weighted)
 	stream_zipf(s, 20000, 100000, 1.0, weighted, 7);
 }
 
-/* ---- what each must hold ---- */
+/* ---- properties of each structure ---- */
 
-/* A structure takes at most the bytes that are ordered, and nearly as many. */
+/* A structure takes at most the requested bytes, and more than 90 % of them. */
 static void
 bytes_are_kept(void **state)
 {
@@ -91,7 +93,10 @@ few_keys_are_exact(void **state)
 	stream_free(&s);
 }
 
-/* Check that the weights of named keys are within their bounds, and those of all others below the bound. */
+/*
+ * Check that counts of named keys are within their bounds, and that all keys with counts above
+ * the general bound are named.
+ */
 static void
 check_bounds(const stream *s, const peer_kind *kind, void *peer)
 {
@@ -117,7 +122,7 @@ check_bounds(const stream *s, const peer_kind *kind, void *peer)
 	free(entry);
 }
 
-/* Space-Saving: all counts add up to the total, so the least count is at most total / m. */
+/* Space-Saving: the counts add up to the total, so the least count is at most total / m. */
 static void
 space_saving_is_bounded(void **state)
 {
@@ -145,7 +150,7 @@ space_saving_is_bounded(void **state)
 
 /* ---- merging ---- */
 
-/* True if merging gives the structure that all rows give; bounds of a qtop may differ from that. */
+/* True if merging must give the structure of all rows.  Structures with a bound may differ. */
 static bool
 merges_exactly(const peer_kind *kind)
 {
@@ -154,7 +159,7 @@ merges_exactly(const peer_kind *kind)
 	return strcmp(sketch->merges, "yes") == 0 && !kind->bound;
 }
 
-/* True if the estimate of a merged structure keeps its promise. */
+/* True if the estimate of a merged structure keeps the structure's promise. */
 static bool
 is_kept(const peer_kind *kind, int64_t estimate, int64_t truth, int64_t bound)
 {
@@ -208,7 +213,7 @@ merged_structures_keep_promises(void **state)
 
 /* ---- against Count-Min ---- */
 
-/* The estimate of Count-Min, with counters at the same places as in the references. */
+/* Returns the Count-Min estimate, with the counter positions of the references. */
 static int64_t
 count_min(const uint32_t *cell, uint64_t width, uint64_t seed, uint64_t group, uint64_t key)
 {
@@ -225,8 +230,8 @@ count_min(const uint32_t *cell, uint64_t width, uint64_t seed, uint64_t group, u
 }
 
 /*
- * Check that estimates are never below the truth, and at most those of a Count-Min whose
- * counters are groups of "group" neighbours of "width".
+ * Check that estimates are at least the exact count, and at most the Count-Min estimate.  A row
+ * of Count-Min has "width" counters, in groups of "group" neighbours.
  */
 static void
 check_below_count_min(const peer_kind *kind, uint64_t bytes, uint64_t width, uint64_t group,
@@ -268,7 +273,7 @@ conservative_is_below_count_min(void **state)
 	check_below_count_min(&peer_conservative, 12000, 1000, 1, true);
 }
 
-/* A counter of SALSA becomes a group of four bytes at most. */
+/* A SALSA counter grows to at most four bytes, so Count-Min has groups of four 1-byte counters. */
 static void
 salsa_is_below_count_min(void **state)
 {
@@ -301,7 +306,7 @@ salsa_without_overflow_is_count_min(void **state)
 	peer_salsa.free(peer);
 }
 
-/* Check that two structures of a kind write the same bytes. */
+/* Check that two structures write the same bytes. */
 static void
 check_same_bytes(const peer_kind *kind, void *a, void *b)
 {
@@ -314,7 +319,7 @@ check_same_bytes(const peer_kind *kind, void *a, void *b)
 	free(others);
 }
 
-/* A counter that passes from its stub to an extension, and back. */
+/* A counter moves from its stub to an extension, and back. */
 static void
 sublime_counts(void **state)
 {
@@ -341,8 +346,8 @@ sublime_counts(void **state)
 }
 
 /*
- * Sublime's counters are those of Count-Min, with tails and without.  Rows in any order and in any
- * parts give the same bytes, and removed rows leave nothing behind.
+ * Sublime has the counters of Count-Min, with and without tails.  Its bytes do not depend on
+ * the order or the split of the rows, and removing all rows restores its size.
  */
 static void
 sublime_is_count_min(void **state)
@@ -388,7 +393,7 @@ sublime_is_count_min(void **state)
 	stream_free(&s);
 }
 
-/* Keys that are removed leave nothing behind. */
+/* Removing all rows sets all estimates to 0. */
 static void
 count_sketch_is_linear(void **state)
 {
@@ -412,7 +417,10 @@ count_sketch_is_linear(void **state)
 	stream_free(&s);
 }
 
-/* Written structures take no more bytes than in memory.  Ours have an additional header. */
+/*
+ * A written structure takes at most its bytes in memory, plus up to 256 bytes for the headers
+ * of our structures.
+ */
 static void
 written_bytes_are_few(void **state)
 {
@@ -439,7 +447,7 @@ written_bytes_are_few(void **state)
 	stream_free(&s);
 }
 
-/* A key that was dropped starts again at 1. */
+/* A dropped key restarts at count 1. */
 static void
 topn_forgets(void **state)
 {

@@ -1,7 +1,6 @@
 /*
  * test_peers_list.c
- *		What the references of other papers' structures are made of: streams that know the
- *		truth, and lists of keys with their counts.
+ *		Streams with exact counts, and lists of keys, for the reference structures.
  *
  * test/unit/test_peers_list.c
  */
@@ -41,7 +40,7 @@ streams_tell_the_truth(void **state)
 	REQUIRE(!stream_command(&s, "true"));
 }
 
-/* ---- the list ---- */
+/* ---- lists ---- */
 
 static void
 check_list(const peer_list *list, const uint32_t *count, uint32_t keys)

@@ -1,9 +1,9 @@
 /*
  * test_pieces.c
- *		Estimates from a key's pieces, which are a few bytes of a serialized sketch.
+ *		Estimates from pieces of a serialized sketch.
  *
- * Each piece is first copied to a block of its own size, so that AddressSanitizer sees a
- * read beside it.
+ * The pieces of a key are the few bytes that its estimate needs.  Each piece is first
+ * copied to a block of its size, so AddressSanitizer reports accesses beyond it.
  *
  * test/unit/test_pieces.c
  */
@@ -11,7 +11,7 @@
 
 #include "sketch/pieces.h"
 
-/* Number of pieces that were read since the start of the last estimate. */
+/* Number of pieces read for the current estimate. */
 static uint32_t pieces;
 
 static void
@@ -27,7 +27,7 @@ read_piece(void *context, uint64_t offset, uint32_t bytes, uint8_t *out)
 	pieces++;
 }
 
-/* Returns the estimate from the header and the pieces alone. */
+/* Returns the estimate from the header and the key's pieces. */
 static int64_t
 estimate_from_pieces(test_bytes b, uint64_t key)
 {
@@ -97,8 +97,8 @@ the_largest_pieces_fit(void **state)
 }
 
 /*
- * Bytes were not validated.  Pieces give the same answers as the whole bytes, right or wrong,
- * and no read goes outside of them.
+ * The bytes are damaged and not validated.  Pieces must give the estimate of the whole bytes,
+ * and no read may be out of bounds.
  */
 static void
 damaged_bytes_are_harmless(void **state)

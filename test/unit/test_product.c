@@ -3,8 +3,8 @@
  *		Inner products and second moments.
  *
  * Estimates are compared with exact products, for every structure, form, part and counter
- * width.  This test measures the errors and the reported standard errors in small; "make
- * accuracy" measures them in full.
+ * width.  Errors and reported standard errors are measured on small sketches; "make
+ * accuracy" measures them on large sketches.
  *
  * test/unit/test_product.c
  */
@@ -52,8 +52,8 @@ explicit_is_exact(void **state)
 }
 
 /*
- * The product of a single key is exact.  Buckets recognise it as one key.  In a row of
- * thread, the mean that is subtracted from each counter takes it for many very light keys.
+ * The product of a single key is exact.  In thread sketches its standard error is not 0,
+ * because the mean that is subtracted from each counter looks like many light keys.
  */
 static void
 lone_key(int structure, uint64_t key)
@@ -86,7 +86,7 @@ lone_keys(void **state)
 
 #define KEYS 3000
 
-/* Compute the errors of several seeds, in standard errors: their mean and their mean square. */
+/* Compute the mean and the mean square of the errors of 40 seeds, in standard errors. */
 static void
 errors(const qs_params *like, double *mean, double *square)
 {
@@ -125,7 +125,7 @@ errors(const qs_params *like, double *mean, double *square)
 	}
 }
 
-/* Limits are 4 standard deviations of 40 normal errors, and a little more for their squares. */
+/* Limits allow 4 standard deviations of 40 normal errors, and slightly more for their squares. */
 static void
 calibrated(void **state)
 {
@@ -154,8 +154,8 @@ calibrated(void **state)
 }
 
 /*
- * Mixed forms and widths give the same result as equal ones: explicit and dense sketches, and
- * counters of 8 and of 4 bytes.
+ * The result depends neither on the form (explicit or dense) nor on the counter width (4 or 8
+ * bytes).
  */
 static void
 forms_agree(void **state)
@@ -193,7 +193,10 @@ require_same(qs_product a, qs_product b)
 	REQUIRE(a.estimate == b.estimate && a.standard_error == b.standard_error);
 }
 
-/* Check that a compact sketch gives exactly what its tables give, with sketches of its size and smaller. */
+/*
+ * Check that a compact sketch gives exactly the products of its tables, also with a smaller
+ * sketch.
+ */
 static void
 require_compact(test_bytes b)
 {
@@ -245,7 +248,7 @@ compact_agrees(void **state)
 	test_no_leak();
 }
 
-/* If memory runs out, the status says so, and no memory is left behind. */
+/* If memory runs out, the status is QB_NO_MEMORY, and nothing leaks. */
 static void
 out_of_memory(void **state)
 {

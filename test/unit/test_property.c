@@ -1,9 +1,9 @@
 /*
  * test_property.c
- *		Thousands of random histories of sketches, against exact counts.
+ *		Random histories of sketches, compared with exact counts.
  *
- * machine.h says which operations there are, and what must hold.  A failure prints the seed
- * of its history.  "test_property SEED" runs this history alone.
+ * machine.h lists the operations and the checks.  A failure prints the seed of its
+ * history.  "test_property SEED" runs only this history.
  *
  * test/unit/test_property.c
  */

@@ -2,8 +2,8 @@
  * test_remove.c
  *		Removing and subtracting undo adding exactly, or are refused and change nothing.
  *
- * The keys here are present, or the sketch can see that they are absent.  test_absent.c has
- * absent keys that the sketch cannot tell from present ones.
+ * In these tests keys are present, or the sketch can detect that they are absent.
+ * test_absent.c tests absent keys that a sketch cannot detect.
  *
  * test/unit/test_remove.c
  */
@@ -50,7 +50,7 @@ removing_undoes_adding(void **state)
 	test_no_leak();
 }
 
-/* An explicit entry vanishes when its count reaches zero, in any order of removals. */
+/* An explicit entry is removed when its count reaches zero, in any order of removals. */
 static void
 explicit_entries_vanish(void **state)
 {
@@ -128,7 +128,7 @@ require_refused(qs_sketch *sk, const uint64_t *key, const int64_t *weight, size_
 	free(before.data);
 }
 
-/* A long removal ends with one key too many, so all of it is undone. */
+/* The last key of a long removal is one too many, so the whole removal is undone. */
 static void
 refusals_change_nothing(void **state)
 {
@@ -195,7 +195,7 @@ empty_sketches_refuse(void **state)
 	test_no_leak();
 }
 
-/* Removing more than the total is refused before a sketch is made dense. */
+/* Subtracting more than the total is refused before the sketch becomes dense. */
 static void
 larger_totals_change_nothing(void **state)
 {
@@ -225,7 +225,7 @@ larger_totals_change_nothing(void **state)
 
 /* ---- memory ---- */
 
-/* Undoing a removal must not need memory, because there might be none. */
+/* Undoing a removal must not allocate memory, since memory may have run out. */
 static void
 refusals_need_no_memory(void **state)
 {
@@ -260,7 +260,7 @@ refusals_need_no_memory(void **state)
 	test_no_leak();
 }
 
-/* Undoing the subtraction of an explicit sketch must not need memory, either. */
+/* Undoing the subtraction of an explicit sketch must not allocate memory. */
 static void
 refused_subtractions_need_no_memory(void **state)
 {

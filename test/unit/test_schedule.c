@@ -1,17 +1,18 @@
 /*
  * test_schedule.c
- *		Which request the GPU worker serves next: random requests of several processes, in
- *		pieces, are checked against the promises of schedule.c.
+ *		The order in which the GPU worker serves requests, compared with the promises of
+ *		schedule.c.
  *
- * The code under test is the worker's own.  Stand-ins replace the queue, locks and a
- * family.  The requests of this family have these numbers:
+ * The tests post random requests of several processes, which are served in pieces.  The
+ * code under test is the worker's.  Stand-ins replace the queue, the locks and a family.
+ * The requests of this family have these numbers:
  *
  *	0	reads its handle
  *	1	changes its handle; several such requests are served together
- *	2	changes its handle, and reads another one
+ *	2	changes its handle, and reads the other handle
  *	3	changes both handles
  *	4	adds to its handle, on the device of the other handle, which it reads
- *	5	changes its handle; after its first piece the device may be at work
+ *	5	changes its handle; its device may be busy after the first piece
  *
  * test/unit/test_schedule.c
  */
@@ -42,7 +43,7 @@ typedef struct Request
 {
 	bool there;
 	uint64 born;
-	int pieces; /* pieces that are left */
+	int pieces; /* pieces left to serve */
 } Request;
 
 GpuShared *gpu_shared;
@@ -53,8 +54,8 @@ static int queue[SLOTS];
 static int queued;
 static uint64 births;
 static int served;
-static bool at_work;         /* devices are at work */
-static TimestampTz clock_us; /* time in us */
+static bool at_work;         /* devices are busy */
+static TimestampTz clock_us; /* current time in us */
 static uint64 arena[SLOTS * 16];
 static size_t arena_used;
 
@@ -71,7 +72,7 @@ MemoryContextAllocZero(MemoryContext context, Size size)
 	return memset(memory, 0, size);
 }
 
-/* Handles are on all devices in turn. */
+/* Handle i is on device i modulo the number of devices. */
 static GpuLocation
 location_of(int index)
 {
@@ -203,7 +204,7 @@ changes(const GpuSlot *slot, int handle)
 		   (slot->op == 3 && slot->other.index == handle);
 }
 
-/* True if an earlier request must be served before this one. */
+/* True if "earlier" must be served before "slot". */
 static bool
 is_before(const GpuSlot *earlier, const GpuSlot *slot)
 {
@@ -229,7 +230,7 @@ check_scheduled(const GpuSlot *slot)
 		REQUIRE(!request[i].there || request[i].born >= born || !is_before(&slots[i], slot));
 }
 
-/* Returns the next request while no device is busy. */
+/* Returns the next request if no device is busy. */
 static GpuSlot *
 next_request(void)
 {
@@ -238,7 +239,7 @@ next_request(void)
 	return GpuNextScheduled(0, &devices);
 }
 
-/* Serve a piece of the next request; the piece takes "us". */
+/* Serve a piece of the next request, which takes "us" microseconds. */
 static GpuSlot *
 serve(uint64 us)
 {
@@ -254,8 +255,9 @@ serve(uint64 us)
 }
 
 /*
- * Serve several requests together, if the worker would do that; at most "most".  Each of
- * them must be allowed as the next request after those before it.  Returns their number.
+ * Serve up to "most" requests together, as the worker would; returns their number.  Each of
+ * these requests must be a valid next request after its predecessors.  A single request is not
+ * served.
  */
 static int
 serve_together(int most)
@@ -278,7 +280,7 @@ serve_together(int most)
 
 /* ---- tests ---- */
 
-/* All requests are served, each after those for which it has to wait. */
+/* All requests are served, each after the requests on which it depends. */
 static void
 requests_keep_their_order(void **state)
 {
@@ -328,7 +330,10 @@ requests_keep_their_order(void **state)
 	REQUIRE(groups > RUNS);
 }
 
-/* Changes of one handle are served together, up to one for which a process waits, or another's request. */
+/*
+ * Changes of one handle are served together.  The group ends before a request for which a
+ * process waits, and before a request of another process.
+ */
 static void
 changes_of_one_entry_go_together(void **state)
 {
@@ -344,12 +349,12 @@ changes_of_one_entry_go_together(void **state)
 	slot[3]->wait = true;
 	REQUIRE(GpuTogether(slot, SLOTS) == 3);
 	slot[3]->wait = false;
-	ask(1, 0, 0, 0, 1); /* another process reads the handle, after these changes */
+	ask(1, 0, 0, 0, 1); /* another process reads the handle after these changes */
 	slot[8] = ask(0, 1, 0, 0, 1);
 	ask(0, 1, 1, 0, 1);
 	REQUIRE(next_request() == slot[0]);
 	REQUIRE(GpuTogether(slot, SLOTS) == 8);
-	slot[0]->done = 1; /* a piece of the request was served */
+	slot[0]->done = 1; /* the first piece of the request was served */
 	REQUIRE(GpuTogether(slot, SLOTS) == 1);
 	while (serve(1))
 		;
@@ -357,8 +362,8 @@ changes_of_one_entry_go_together(void **state)
 }
 
 /*
- * A process that requests little waits only for the piece that is being served, however many
- * processes request much.
+ * A process with short requests waits at most for the piece that is being served, whatever
+ * other processes request.
  */
 static void
 short_requests_are_next(void **state)
@@ -380,7 +385,7 @@ short_requests_are_next(void **state)
 		while (serve(slot == next_request() ? 100 : 20000) != slot)
 			waited++;
 	}
-	REQUIRE(waited <= 4 * PROCESSES); /* at the beginning no process has had more than another */
+	REQUIRE(waited <= 4 * PROCESSES); /* at first no process has used more time than another */
 	for (i = 0; i < SLOTS; i++)
 		request[i].pieces = 1;
 	while (serve(1))
@@ -397,7 +402,7 @@ ask_to_add(int proc, int handle, int chunk)
 	return slot;
 }
 
-/* Begin to serve the next request, and check which devices it takes.  They are busy from then on. */
+/* Begin to serve the next request.  Check that it uses the expected devices, and mark them busy. */
 static GpuSlot *
 begin_next(uint32 *busy, uint32 expected)
 {
@@ -410,7 +415,10 @@ begin_next(uint32 *busy, uint32 expected)
 	return slot;
 }
 
-/* Requests of one process that add to a value are served at the same time.  A reader of the value waits. */
+/*
+ * Requests of one process that add to one value are served on several devices at the same time.
+ * A reader of the value waits for all of these requests.
+ */
 static void
 devices_work_at_the_same_time(void **state)
 {
@@ -445,7 +453,7 @@ devices_work_at_the_same_time(void **state)
 	finish();
 }
 
-/* A request that needs several devices is not delayed for good by requests for one of them. */
+/* Requests for one device do not delay a request for several devices indefinitely. */
 static void
 devices_are_kept_for_who_had_least(void **state)
 {
@@ -471,7 +479,10 @@ devices_are_kept_for_who_had_least(void **state)
 	finish();
 }
 
-/* While a device works for a request, other requests go first, except those that must wait for it. */
+/*
+ * While a device works for a request, other requests are served first, unless they depend on
+ * this request.
+ */
 static void
 others_go_first_while_a_device_is_at_work(void **state)
 {
@@ -490,13 +501,13 @@ others_go_first_while_a_device_is_at_work(void **state)
 	other = ask(2, 1, 1, 0, 1);
 	ask(2, 1, 1, 0, 1);
 	REQUIRE(serve(60000) == other);
-	REQUIRE(next_request()->proc == 2); /* although the slow request's process had less */
+	REQUIRE(next_request()->proc == 2); /* although proc 2 has used more time */
 	at_work = false;
 	REQUIRE(serve(1) == slow && slow->more);
 	at_work = true;
 	(void) serve(1);
 	REQUIRE(next_request() == NULL);
-	clock_us += 2000000; /* after this time the worker waits for the device */
+	clock_us += 2000000; /* after 2 s the worker waits for the device */
 	REQUIRE(serve(1) == slow && !slow->more);
 	REQUIRE(serve(1) == reader && !GpuHasRequests());
 	at_work = false;
@@ -509,7 +520,7 @@ post(int handle)
 	return ask(0, 1, handle, 0, 1);
 }
 
-/* Keys for a value that was dropped are not inserted. */
+/* Keys for a dropped value are not inserted, unless a process waits for the request. */
 static void
 requests_for_nobody_are_moot(void **state)
 {
@@ -536,7 +547,7 @@ main(void)
 		cmocka_unit_test(requests_for_nobody_are_moot),
 		cmocka_unit_test(devices_work_at_the_same_time),
 		cmocka_unit_test(others_go_first_while_a_device_is_at_work),
-		cmocka_unit_test(devices_are_kept_for_who_had_least), /* leaves requests behind */
+		cmocka_unit_test(devices_are_kept_for_who_had_least), /* leaves requests in the queue */
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /*
  * test_selection.c
- *		Tests of rows by numbers, selections from other processes, and fingerprints of numbers.
+ *		Tests of rows by numbers, selections from other processes, and groups.
  *
  * test/unit/test_selection.c
  */
@@ -70,7 +70,7 @@ null_passes_its_own_test_alone(void **state)
 	assert_false(qb_test_passes(&test, limit, false, 0));
 }
 
-/* Returns a valid selection, with one list at the end of the numbers. */
+/* Returns a valid selection, whose list ends with the last number. */
 static qb_selection
 valid_selection(void)
 {

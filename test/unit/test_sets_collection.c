@@ -8,7 +8,10 @@
 
 #define SEEDS 1500
 
-/* Rows are small numbers, kept as bits of a table. */
+/*
+ * A table of bits has a 1 for each element of each set.  Sets and elements are numbers below
+ * SIDE.
+ */
 #define SIDE 24
 
 typedef uint8_t table[SIDE][SIDE];
@@ -74,7 +77,7 @@ has_its_rows(void **state)
 		REQUIRE_OK(qset_builder_finish(&b, &c));
 		require_table(&c, t);
 		qset_collection_free(&c);
-		/* the builder gets more rows after its first collection was made */
+		/* add rows after the first collection was made */
 		fill_table(t, seed + SEEDS, seed % 50, &b);
 		REQUIRE_OK(qset_builder_finish(&b, &c));
 		require_table(&c, t);
@@ -84,7 +87,7 @@ has_its_rows(void **state)
 	test_no_leak();
 }
 
-/* Rows in any order, in batches or one by one, and with duplicates give the same collection. */
+/* Order, batches and duplicates of rows do not change the collection. */
 static void
 order_and_batches_do_not_matter(void **state)
 {
@@ -266,7 +269,7 @@ no_memory_to_build(void **state)
 
 /* ---- pauses ---- */
 
-/* Make a collection of 2^22 rows of many sets or of few; all elements are different. */
+/* Make a collection of 2^22 rows in "sets" sets; all elements differ. */
 static void
 large_collection(qset_collection *c, uint64_t sets)
 {
@@ -292,7 +295,7 @@ large_collection(qset_collection *c, uint64_t sets)
 	free(low);
 }
 
-/* The operations on a large collection. */
+/* Operations on a large collection. */
 typedef enum large_work
 {
 	WORK_READ,
@@ -328,10 +331,7 @@ do_large_work(void *context)
 		REQUIRE_OK(qset_builder_finish(&b, &out));
 }
 
-/*
- * Work pauses every few million steps.  A jump out of any pause leaves all collections
- * unchanged.
- */
+/* Long work pauses.  A jump out of any pause leaves the collection unchanged. */
 static void
 long_work_pauses(void **state)
 {

@@ -6,7 +6,7 @@
  */
 #include "sets_support.h"
 
-/* Check known fractions, and numbers that are refused as a threshold. */
+/* Check known fractions, and thresholds that are refused. */
 static void
 fractions(void **state)
 {
@@ -44,7 +44,7 @@ fractions(void **state)
 	REQUIRE_STATUS(qset_filter_init(&f, 0, strtod("nan", NULL), 0), QB_BAD_FILTER);
 }
 
-/* Any number except the smallest equals the quotient of its fraction. */
+/* The quotient of the fraction equals the threshold, unless the threshold is below 2^-33. */
 static void
 fractions_are_exact(void **state)
 {
@@ -65,7 +65,10 @@ fractions_are_exact(void **state)
 	}
 }
 
-/* The answers are those of the quotient in double precision, at and beside every boundary. */
+/*
+ * The filter passes exactly the pairs whose quotient reaches the threshold, at and next to each
+ * boundary.
+ */
 static void
 boundaries_are_exact(void **state)
 {
@@ -87,7 +90,7 @@ boundaries_are_exact(void **state)
 			for (e = 1; e < 60; e++)
 				for (c = 0; c <= e; c++)
 					REQUIRE(qset_filter_pass(&f, c, e) == (c * either >= common * e));
-			/* the sizes that can pass with a set of this size are within the bounds */
+			/* sizes that can pass with a set of size "either" are within the bounds */
 			for (e = 1; e < 60; e++)
 			{
 				qset_filter_sizes(&f, either, &least, &most);
@@ -98,7 +101,7 @@ boundaries_are_exact(void **state)
 		}
 }
 
-/* A set of the largest size for so many common elements passes, and a set of the next size does not. */
+/* A set of size qset_filter_most() passes, and a set with one element more does not. */
 static void
 largest_sizes_are_exact(void **state)
 {

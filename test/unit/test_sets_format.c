@@ -72,17 +72,17 @@ extreme_values(void **state)
 	test_no_leak();
 }
 
-/* The format's own example.  These bytes must never change. */
+/* The example of the format's description.  These bytes must never change. */
 static void
 known_bytes(void **state)
 {
 	static const uint8_t body[] = {
-		0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, /* the first element: -2 */
+		0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, /* first element: -2 */
 		6,                                              /* 5 = -2 + 6 + 1 */
 		0xAC, 0x02,                                     /* 306 = 5 + 300 + 1 */
-		7,    0,    0,    0,    0,    0,    0,    0,    /* the first set: 7 */
-		1,    0,    1,                                  /* of two: ranks 0 and 2 */
-		2,    0,    1                                   /* set 10, of one: rank 1 */
+		7,    0,    0,    0,    0,    0,    0,    0,    /* first set: 7 */
+		1,    0,    1,                                  /* two elements: ranks 0 and 2 */
+		2,    0,    1                                   /* set 10, one element: rank 1 */
 	};
 	uint8_t wanted[QSET_HEADER_BYTES + sizeof(body)] = { 'Q', 'S', 'S', 1, 1 };
 	test_bytes expected = { wanted, sizeof(wanted) };
@@ -118,7 +118,7 @@ try(test_bytes b)
 
 	if (status == QB_OK)
 	{
-		/* accepted bytes are canonical: the collection is written as it was read */
+		/* accepted bytes are canonical: writing the collection gives the same bytes */
 		test_bytes again = test_flat(&c);
 
 		test_require_collection(&c);
@@ -166,7 +166,7 @@ every_bit_counts(void **state)
 	}
 }
 
-/* With the checksum repaired, a change is refused, or makes another canonical value. */
+/* With the checksum repaired, a changed value is refused or is another canonical value. */
 static void
 rules_hold_beyond_the_checksum(void **state)
 {
@@ -221,7 +221,7 @@ every_length_is_checked(void **state)
 	free(b.data);
 }
 
-/* Wrong bodies for the header of the known example, and the status of each. */
+/* Bodies with their counts, and the expected status.  Only the first body is valid. */
 static const struct
 {
 	uint64_t sets, elements, universe;
@@ -244,16 +244,16 @@ static const struct
 		[14] = 255,
 		[15] = 127 },
 	  QB_FORMAT_ENTRIES },
-	/* a rank is beyond the universe: the first one, or a later one */
+	/* a rank is beyond the universe: the first rank of the set, or a later rank */
 	{ 1, 1, 1, 18, { [17] = 1 }, QB_FORMAT_ENTRIES },
 	{ 1, 2, 2, 20, { [17] = 1, [19] = 1 }, QB_FORMAT_ENTRIES },
-	/* no set has one of the elements */
+	/* an element is in no set */
 	{ 2, 2, 2, 22, { 0 }, QB_FORMAT_ENTRIES },
 	/* a set is larger than all sets together */
 	{ 1, 1, 1, 18, { [16] = 1 }, QB_FORMAT_ENTRIES },
-	/* the sizes do not fit their sum */
+	/* the sizes do not add up to the number of elements */
 	{ 1, 2, 2, 20, { 0 }, QB_FORMAT_ENTRIES },
-	/* a number is longer than it needs to be, or without end */
+	/* a number is longer than necessary, or does not end */
 	{ 1, 1, 1, 19, { [16] = 128 }, QB_FORMAT_ENTRIES },
 	{ 1, 1, 1, 18, { [16] = 128, [17] = 128 }, QB_FORMAT_ENTRIES },
 	/* no body of this length can have these counts */
@@ -262,11 +262,11 @@ static const struct
 	{ 0, 1, 1, 18, { 0 }, QB_FORMAT_LENGTH },
 	{ 1, 1, 0, 18, { 0 }, QB_FORMAT_LENGTH },
 	{ UINT64_MAX, UINT64_MAX, UINT64_MAX, 18, { 0 }, QB_FORMAT_LENGTH },
-	/* bytes are left over */
+	/* the body is longer than its counts say */
 	{ 0, 0, 0, 1, { 0 }, QB_FORMAT_ENTRIES },
 };
 
-/* With a checksum that fits, each body is refused with the right status. */
+/* The checksum fits, and each body gets its expected status. */
 static void
 wrong_bodies(void **state)
 {

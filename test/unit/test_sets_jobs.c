@@ -1,7 +1,6 @@
 /*
  * test_sets_jobs.c
- *		All pairs: what can go wrong.  Jobs stop when told, limits and mismatches are
- *		refused, and running out of memory anywhere leaks nothing.
+ *		All pairs: cancelled jobs, limits, mismatches and lack of memory.
  *
  * test/unit/test_sets_jobs.c
  */
@@ -9,7 +8,7 @@
 
 static qset_pair pulled[ROOM];
 
-/* Run a job from the request to the last pair.  Everything is freed, wherever the job ends. */
+/* Run a job from the request to the last pair.  Frees all memory, at whatever step the job ends. */
 static qb_status
 whole_run(const qset_request *r, const qset_interrupt *interrupt)
 {
@@ -40,7 +39,7 @@ stop_at(void *context)
 	return (*left)-- <= 0;
 }
 
-/* Each call of the interrupt function in turn answers "stop". */
+/* Cancel the job at each call of the interrupt function in turn. */
 static void
 stops_when_told(void **state)
 {
@@ -108,7 +107,7 @@ limits_and_mismatches(void **state)
 	test_no_leak();
 }
 
-/* Returns the method that "auto" takes. */
+/* Returns the method that QSET_AUTO chooses. */
 static int
 chosen(const qset_collection *c)
 {
@@ -127,8 +126,8 @@ chosen(const qset_collection *c)
 }
 
 /*
- * "auto" takes the cheapest of index, hybrid and the bitmaps of all sets, and no other method.
- * For a few large sets these are the bitmaps.
+ * "auto" chooses the cheapest of index, hybrid and the bitmaps of all sets.  For a few large
+ * sets it chooses bitmaps.
  */
 static void
 auto_takes_the_cheapest(void **state)
@@ -149,7 +148,7 @@ auto_takes_the_cheapest(void **state)
 	test_no_leak();
 }
 
-/* "auto" takes prefixes for many small sets and a high least Jaccard index. */
+/* "auto" chooses prefixes for many small sets only if the Jaccard threshold is high. */
 static void
 auto_takes_prefixes(void **state)
 {
@@ -173,7 +172,7 @@ auto_takes_prefixes(void **state)
 	test_no_leak();
 }
 
-/* The memory that qset_memory_enough() returns is enough for every method and every request. */
+/* The memory that qset_memory_enough() returns suffices for every method and every request. */
 static void
 there_is_always_room(void **state)
 {

@@ -1,7 +1,6 @@
 /*
  * test_sets_labels.c
- *		Codes of keys, in slots, directly, and changing between the two, in any order of
- *		the keys; and images of builders.
+ *		Codes of keys, in slots and directly, and images of builders.
  *
  * test/unit/test_sets_labels.c
  */
@@ -37,7 +36,7 @@ by_halves(const void *x, const void *y)
 	return (a->low > b->low) - (a->low < b->low);
 }
 
-/* Check that the keys of all codes, in the order of ranks, are the sorted distinct keys. */
+/* Check that the keys, in the order of their ranks, are the sorted distinct keys. */
 static void
 require_ranks(const qset_dictionary *l, const key *keys, uint64_t count)
 {
@@ -69,7 +68,7 @@ require_ranks(const qset_dictionary *l, const key *keys, uint64_t count)
 	free(high);
 }
 
-/* Give codes to keys in batches, and check that each code is that of its key. */
+/* Assign codes to keys in batches, and check that each code names its key. */
 static void
 label_keys(qset_dictionary *l, const key *keys, uint64_t count, uint32_t batch)
 {
@@ -96,7 +95,10 @@ label_keys(qset_dictionary *l, const key *keys, uint64_t count, uint32_t batch)
 	}
 }
 
-/* Streams of keys: dense, sparse, ascending or descending, at either end, and from dense to sparse. */
+/*
+ * Returns the i-th key of a stream: dense, sparse, ascending, descending, at either end, or
+ * mixed.
+ */
 static uint64_t
 next_key(int kind, uint64_t i, test_rng *rng)
 {
@@ -158,7 +160,7 @@ labels_of_streams(void **state)
 	test_no_leak();
 }
 
-/* Ids as they usually are get direct codes; random numbers and fingerprints do not. */
+/* Dense ids get direct codes.  Random numbers and fingerprints do not. */
 static void
 dense_keys_are_direct(void **state)
 {
@@ -182,7 +184,7 @@ dense_keys_are_direct(void **state)
 	test_no_leak();
 }
 
-/* A builder that gets rows as images equals one that gets the rows themselves. */
+/* A builder that gets rows as images equals a builder that gets the rows. */
 static void
 images_are_their_rows(void **state)
 {
@@ -235,7 +237,10 @@ images_are_their_rows(void **state)
 	test_no_leak();
 }
 
-/* There are so many sets that rows are distributed in several steps.  Some rows come twice. */
+/*
+ * The number of sets is so large that rows are distributed in several steps.  Each row occurs
+ * twice.
+ */
 static void
 many_sets(void **state)
 {
@@ -269,7 +274,7 @@ many_sets(void **state)
 	test_no_leak();
 }
 
-/* A table that gets keys at equal distances. */
+/* A dictionary that gets keys at equal distances. */
 typedef struct growing
 {
 	qset_dictionary dictionary;
@@ -293,7 +298,7 @@ grow(void *context)
 	}
 }
 
-/* Check that the keys so far still have their codes. */
+/* Check that all earlier keys still have their codes. */
 static void
 still_there(void *context)
 {
@@ -323,7 +328,7 @@ jump_out_of_growing(growing *g)
 	test_pausing.jump_at = 0;
 }
 
-/* A growing table pauses, and a jump out of a pause loses nothing. */
+/* A growing dictionary pauses, and a jump out of a pause loses no key. */
 static void
 growing_pauses(void **state)
 {

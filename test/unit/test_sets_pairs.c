@@ -1,13 +1,13 @@
 /*
  * test_sets_pairs.c
- *		All pairs: every method with every table of loops and any sharing of the
- *		rows gives the pairs of a naive double loop.
+ *		All pairs: every method, table of loops and number of shards gives the pairs of a
+ *		naive double loop.
  *
  * test/unit/test_sets_pairs.c
  */
 #include "pairs_support.h"
 
-/* Number of random collections of each kind, unless QSKETCH_SEEDS is set. */
+/* Number of random collections for each test, unless QSKETCH_SEEDS is set. */
 #define SEEDS 2500
 
 static uint64_t
@@ -21,7 +21,7 @@ seeds(void)
 static answer wanted;
 static answer got;
 
-/* Try every method in both variants, and "auto", with one table of loops and one sharing of the rows. */
+/* Try all methods and variants, with one table of loops and one number of shards. */
 static void
 try_methods(const qset_request *r, const qset_kernels *k, uint64_t shards, uint64_t room)
 {
@@ -43,7 +43,7 @@ try_methods(const qset_request *r, const qset_kernels *k, uint64_t shards, uint6
 		}
 }
 
-/* Pick a threshold that small sets can reach exactly, so that pairs are at the boundary. */
+/* Pick a threshold that pairs of small sets often reach exactly. */
 static double
 pick_jaccard(test_rng *rng)
 {
@@ -70,7 +70,7 @@ pick_filter(test_rng *rng, qset_filter *f, double *jaccard)
 								*jaccard, test_below(rng, 4) ? 0 : 1 + test_below(rng, 5)));
 }
 
-/* Each seed has one table of loops and one sharing; later tests vary both. */
+/* Each seed uses one table of loops and one number of shards. */
 static void
 within_a_collection(void **state)
 {
@@ -155,7 +155,7 @@ tables_and_shares(void **state)
 	}
 }
 
-/* Empty sets exist only in a collection made by hand. */
+/* Collections with empty sets must be made by hand. */
 static void
 empty_sets(void **state)
 {
@@ -212,14 +212,14 @@ wide_lists_and_counters(void **state)
 				way w = { table[t], method, variant, 1, ROOM };
 				qset_request r = { .rows = &c, .memory = &test_heap };
 
-				/* the pairs of the four large sets; the last set has half of the others' elements */
+				/* the last of the four large sets shares half of the elements of the other three */
 				REQUIRE_OK(qset_filter_init(&r.filter, 33000, 0, 0));
 				run_pairs(&r, &w, &got);
 				REQUIRE(got.count == 6);
 				REQUIRE(got.pair[0].a == 66000 && got.pair[0].common == 66000);
 				REQUIRE(got.pair[5].b == 66003 && got.pair[5].common == 33000);
 				REQUIRE(got.pair[5].either == 99000);
-				/* no two small sets share more than one element; checking this once is enough */
+				/* small sets share at most one element; the slow scalar table is not checked */
 				if (t == 0 || method == QSET_HYBRID)
 					continue;
 				REQUIRE_OK(qset_filter_init(&r.filter, 2, 0, 0));
@@ -230,7 +230,7 @@ wide_lists_and_counters(void **state)
 	test_no_leak();
 }
 
-/* With "top", pairs within one collection are the union of the best pairs of each set. */
+/* With "top", the pairs within a collection are the union of the best pairs of each set. */
 static void
 top_is_the_union(void **state)
 {
@@ -269,7 +269,7 @@ top_is_the_union(void **state)
 	}
 }
 
-/* One set against all others is one row of a directed job. */
+/* Comparing one set with all sets is one row of a directed job. */
 static void
 one_against_all(void **state)
 {
@@ -334,7 +334,7 @@ add_transactions(FILE *f, qset_builder *b)
 	}
 }
 
-/* Find the pairs of 1,500 sessions of the news portal, where its data are. */
+/* Find the pairs of 1,500 sessions of a news portal, if the data are present. */
 static void
 kosarak(void **state)
 {
@@ -357,7 +357,7 @@ kosarak(void **state)
 	if (c.sets == 0)
 	{
 		qset_collection_free(&c);
-		skip(); /* the data are not here */
+		skip(); /* the data are not present */
 	}
 	r.rows = &c;
 	REQUIRE_OK(qset_filter_init(&r.filter, 12, 0, 0));

@@ -1,6 +1,7 @@
 /*
  * test_sets_parts.c
- *		A collection made of several runs, in shards, equals the one that a single builder makes.
+ *		A collection made from several runs in shards equals the collection of a single
+ *		builder.
  *
  * test/unit/test_sets_parts.c
  */
@@ -11,7 +12,7 @@
 #define SEEDS 1200
 #define RUNS  5
 
-/* Runs of a made-up collection, and a builder that got the rows of all runs. */
+/* Runs of a random collection, and a builder with the rows of all runs. */
 typedef struct scattered
 {
 	qset_builder all;
@@ -20,7 +21,7 @@ typedef struct scattered
 	uint32_t count;
 } scattered;
 
-/* Draw ids and elements of several kinds: few, many, far apart, or a single one. */
+/* Add random rows to both builders.  Add some rows twice to the first builder. */
 static void
 fill_run(test_rng *rng, uint64_t rows, uint64_t ids, int far, qset_builder *b, qset_builder *all)
 {
@@ -84,7 +85,7 @@ shard_free(qset_collection *shard)
 	free(shard->high);
 }
 
-/* Run all steps, each shard in an order of its own.  Arrays have exactly the requested room. */
+/* Make all shards.  Two of the three steps go through the shards backwards. */
 static qb_status
 make_shards(qset_runs *runs, uint32_t shards, qset_collection *shard)
 {
@@ -156,7 +157,7 @@ same_as_by_one(void **state)
 	test_no_leak();
 }
 
-/* Shards of many rows have about the same size, wherever the rows are. */
+/* Shards of many rows have similar sizes, for any distribution of the rows. */
 static void
 shards_are_even(void **state)
 {

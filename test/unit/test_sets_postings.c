@@ -1,7 +1,8 @@
 /*
  * test_sets_postings.c
- *		The sets most similar to one set: by postings, by the collection, and as a sorted
- *		list of all pairs.
+ *		The sets most similar to one set, by postings and by scanning the collection.
+ *
+ * Each answer must equal a sorted list of all pairs.
  *
  * test/unit/test_sets_postings.c
  */
@@ -13,7 +14,7 @@
 
 static answer wanted;
 
-/* The value by which the pairs of a set are ordered, as SQL would compute it. */
+/* Returns the value that orders the pairs of a set, computed as SQL computes it. */
 static double
 score(qset_order order, double size, const qset_pair *pair)
 {
@@ -61,7 +62,7 @@ common_of(const qset_question *q, const qset_collection *c, uint64_t set)
 	return common;
 }
 
-/* Compute the answer: insert each pair that passes at its place, and keep the best. */
+/* Compute the answer: insert each passing pair in order, and keep the best pairs. */
 static void
 naive_answer(const qset_question *q, const qset_collection *c, double jaccard)
 {
@@ -96,7 +97,7 @@ require_answer(qb_status status, qset_best *best)
 	qset_release(&test_heap, best->pair);
 }
 
-/* Ask the postings and the collection, with all tables of loops. */
+/* Check the answers of the postings, with all tables of loops, and of the collection. */
 static void
 ask(qset_postings *p, const qset_question *q, double jaccard)
 {
@@ -124,7 +125,7 @@ random_filter(test_rng *rng, double *jaccard)
 	return filter;
 }
 
-/* Choose some elements of the collection, and some that it does not have. */
+/* Choose random elements of the collection, and up to four elements that it does not have. */
 static void
 random_question(test_rng *rng, const qset_collection *c, qset_question *q, uint32_t *rank)
 {
@@ -180,7 +181,7 @@ best_sets(void **state)
 	test_no_leak();
 }
 
-/* The pairs are those of the jobs that count all rows. */
+/* The pairs equal those of jobs over all rows. */
 static void
 as_of_jobs(void **state)
 {
@@ -224,7 +225,7 @@ as_of_jobs(void **state)
 #define SETS  150000
 #define LARGE 70000
 
-/* Make postings of several blocks: many small sets, after one set with very many elements. */
+/* Make postings of several blocks: many small sets, and one set with very many elements. */
 static void
 make_large(qset_postings *p)
 {
@@ -244,7 +245,7 @@ make_large(qset_postings *p)
 	REQUIRE(qset_set_size(&p->collection, 0) == LARGE);
 }
 
-/* Questions to several blocks; the large set needs counters of 4 bytes. */
+/* Query several blocks.  The large set needs 4-byte counters. */
 static void
 several_blocks(void **state)
 {
@@ -278,7 +279,7 @@ several_blocks(void **state)
 	test_no_leak();
 }
 
-/* Each element has its rank, and other numbers have none. */
+/* qset_collection_rank() returns the rank of each element, and -1 for other numbers. */
 static void
 ranks(void **state)
 {
@@ -306,7 +307,7 @@ ranks(void **state)
 	test_no_leak();
 }
 
-/* A question to postings, or with "plain" to their collection. */
+/* A question for the postings; "plain": for their collection. */
 typedef struct asking
 {
 	qset_postings p;
@@ -327,7 +328,7 @@ ask_pausing(void *context)
 			qset_postings_answer(&a->p, &a->q, qset_kernels_now(), &best, &test_pausing_heap));
 }
 
-/* A question pauses, and every pause may jump out of it. */
+/* A question pauses, and a jump out of each pause is safe. */
 static void
 pauses(void **state)
 {
@@ -354,7 +355,7 @@ pauses(void **state)
 	test_no_leak();
 }
 
-/* Let one allocation after another fail. */
+/* Each allocation fails in turn. */
 static void
 no_memory(void **state)
 {
@@ -395,7 +396,7 @@ no_memory(void **state)
 	test_no_leak();
 }
 
-/* There are too many pairs for the answer. */
+/* An answer with more pairs than allowed is refused. */
 static void
 no_room(void **state)
 {

@@ -1,7 +1,7 @@
 /*
  * test_sets_share.c
- *		All pairs: shards have about the same work.  Their pairs, one shard after another,
- *		are the pairs of all rows.
+ *		All pairs: shards have similar work, and the pairs of all shards, in order, are the
+ *		pairs of all rows.
  *
  * test/unit/test_sets_share.c
  */
@@ -13,7 +13,10 @@
 static qset_pair whole[ROOM];
 static qset_pair joined[ROOM];
 
-/* Append the pairs of some rows, fetching a few at a time; returns the new number of pairs. */
+/*
+ * Append the pairs of a range of rows, at most "room" pairs per call; returns the new number of
+ * pairs.
+ */
 static uint64_t
 append(qset_job *job, uint64_t first, uint64_t end, qset_pair *out, uint64_t at, uint64_t room)
 {
@@ -44,7 +47,7 @@ prepared_block(const qset_request *r)
 	return block;
 }
 
-/* Check that the ranges follow one another from the first row to the last. */
+/* Check that the ranges cover all rows in order. */
 static void
 require_partition(const uint64_t *first, uint64_t shards, uint64_t rows)
 {
@@ -110,7 +113,10 @@ pairs_in_order(void **state)
 	test_no_leak();
 }
 
-/* The number of elements that a row has in common with later rows: the index walks over all of these. */
+/*
+ * Returns the number of elements that a set shares with later sets.  The index visits each of
+ * these elements.
+ */
 static uint64_t
 events_of(const qset_collection *c, uint32_t *later, uint64_t set)
 {
@@ -123,7 +129,10 @@ events_of(const qset_collection *c, uint32_t *later, uint64_t set)
 	return events;
 }
 
-/* Make a collection whose first sets have most of the work, because of their size and their place. */
+/*
+ * Make a collection whose first sets have most of the work, because they are large and come
+ * first.
+ */
 static void
 skewed_collection(qset_collection *c)
 {
@@ -199,7 +208,7 @@ stop_at_once(void *context)
 	return true;
 }
 
-/* Computing the shards asks whether to go on, if it takes long enough. */
+/* Splitting a job calls the interrupt function if it takes long. */
 static void
 stops_when_told(void **state)
 {

@@ -1,7 +1,9 @@
 /*
  * test_sets_signature.c
- *		Signatures of sets, and the index of prefixes.  A signature never underestimates
- *		the common elements, and no window is too long for the search.
+ *		Signatures of sets, and the index of prefixes.
+ *
+ * A signature never underestimates the common elements, and the search works with windows
+ * of any length.
  *
  * test/unit/test_sets_signature.c
  */
@@ -9,7 +11,7 @@
 
 #define UNIVERSE 100000
 
-/* Fill a set with different numbers, "common" of which are from another set. */
+/* Fill a set with distinct numbers, of which "common" are copied from another set. */
 static void
 fill_set(test_rng *rng, uint32_t *set, uint64_t size, const uint32_t *other, uint64_t common)
 {
@@ -30,7 +32,10 @@ fill_set(test_rng *rng, uint32_t *set, uint64_t size, const uint32_t *other, uin
 		taken[set[i]] = false;
 }
 
-/* Twice the common elements are at most the sum of both sizes less the different bits, on any level. */
+/*
+ * On each level, twice the common elements are at most the sum of both sizes less the different
+ * bits.
+ */
 static void
 bound_of_common_elements(void **state)
 {
@@ -72,7 +77,7 @@ bound_of_common_elements(void **state)
 
 #define COLUMNS 300
 
-/* A row, columns of about its size, and a list of them. */
+/* A row, columns of similar size, and a list of columns. */
 typedef struct sieved
 {
 	qset_sieve sieve;
@@ -84,7 +89,7 @@ typedef struct sieved
 	uint16_t list2[COLUMNS];
 } sieved;
 
-/* Make columns of which half have nearly the row's signature. */
+/* Make random columns.  Half of the columns have nearly the row's signature. */
 static void
 make_sieved(sieved *x, uint64_t seed)
 {
@@ -131,7 +136,7 @@ naive_sieve(const sieved *x, uint32_t column)
 	return column >= s->from && different + 2 * needed <= s->row_known + size;
 }
 
-/* Every table of loops passes the columns that pass by the definition. */
+/* Every table of loops passes the columns that naive_sieve() passes. */
 static void
 sieves_agree(void **state)
 {
@@ -216,8 +221,8 @@ probed_sets(void **state)
 }
 
 /*
- * Make sets of all sizes up to 300 that have frequent elements, so that windows are long and
- * have signatures of several levels.  Every third set equals the one before it, or nearly.
+ * Make sets of up to 300 elements with frequent elements, so that windows are long and
+ * signatures have several levels.  Each third set equals the set before it, exactly or nearly.
  */
 static void
 many_sets(qset_collection *c, uint64_t sets, uint64_t seed)
@@ -249,7 +254,7 @@ many_sets(qset_collection *c, uint64_t sets, uint64_t seed)
 	qset_builder_free(&b);
 }
 
-/* The index of prefixes gives the pairs that the hybrid gives; other tests check the hybrid. */
+/* The index of prefixes gives the pairs of the hybrid method, which other tests check. */
 static void
 long_windows(void **state)
 {

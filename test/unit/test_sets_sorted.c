@@ -1,7 +1,8 @@
 /*
  * test_sets_sorted.c
- *		Sorted arrays: the loops of every instruction set, galloping, sorting and the
- *		paper's methods for one pair, compared with naive answers.
+ *		Sorted arrays: intersecting, galloping and sorting, compared with naive answers.
+ *
+ * The tests run the loops of every instruction set, and the paper's methods for one pair.
  *
  * test/unit/test_sets_sorted.c
  */
@@ -12,7 +13,7 @@
 #define SEEDS 3000
 #define MOST  300
 
-/* One set, with elements of both widths. */
+/* A set, with 8-byte and with 4-byte elements. */
 typedef struct both
 {
 	int64_t *wide;
@@ -20,7 +21,7 @@ typedef struct both
 	uint64_t n;
 } both;
 
-/* Make a random set, in blocks that end where the set ends. */
+/* Make a random set, in blocks of exactly its size. */
 static both
 make(test_rng *rng, uint64_t universe, int64_t base, uint64_t most)
 {
@@ -46,7 +47,7 @@ drop(both s)
 	free(s.narrow);
 }
 
-/* Count the common elements by comparing all elements with all. */
+/* Find the common elements by comparing all pairs; returns their number. */
 static uint64_t
 naive(both a, both b, int64_t *out)
 {
@@ -107,7 +108,7 @@ check_methods(const qset_kernels *k, both a, both b, uint64_t common)
 				   QB_BAD_METHOD);
 }
 
-/* Sets around zero, of a universe small enough for many common elements, or large. */
+/* Test sets around zero, from universes that give many or few common elements. */
 static void
 counts_and_elements(void **state)
 {
@@ -162,7 +163,7 @@ methods_of_a_pair(void **state)
 	test_no_leak();
 }
 
-/* The sets have more elements than the cached levels of a search, and than the pieces of a path. */
+/* The sets exceed the cached levels of a search, and the length of a piece of a path. */
 static void
 methods_of_a_large_pair(void **state)
 {
@@ -188,7 +189,7 @@ methods_of_a_large_pair(void **state)
 				uint32_t end = end_a < end_b ? end_a : end_b;
 				uint64_t count;
 
-				/* the common elements are the multiples of 6, from 6 on */
+				/* the common elements are 6, 12, 18, and so on */
 				REQUIRE_OK(qset_single_count(qset_kernels_now(), method, a, sizes[i], b, sizes[j],
 											 &test_heap, &count));
 				REQUIRE(count == (end - 1) / 6);
@@ -197,7 +198,7 @@ methods_of_a_large_pair(void **state)
 	free(b);
 }
 
-/* Parts between any two cuts have, together, all elements that the sets have in common. */
+/* For any cut of the path, the two parts together contain all common elements. */
 static void
 paths_cut_anywhere(void **state)
 {
@@ -232,7 +233,7 @@ paths_cut_anywhere(void **state)
 	}
 }
 
-/* Neighbours are exchanged or equal at every place, in arrays of every length. */
+/* Two neighbours are equal at each position, in arrays of every length. */
 static void
 sortedness(void **state)
 {
@@ -277,7 +278,7 @@ compare64(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Sort elements at both ends of the range, with equal bytes at any place, in short and long arrays. */
+/* Sort short and long arrays of random elements, whose bits outside of "mask" are 0. */
 static void
 sorting(void **state)
 {
@@ -326,7 +327,7 @@ sorting(void **state)
 	}
 }
 
-/* ---- the other loops ---- */
+/* ---- other loops ---- */
 
 static void
 bits_of_two_bitmaps(void **state)
@@ -389,7 +390,7 @@ sums_of_columns(void **state)
 		uint16_t sum[QSET_BLOCK];
 		uint32_t c;
 
-		/* all columns are the same full column, for the largest possible sums */
+		/* in every second case all columns are full, for the largest possible sums */
 		for (c = 0; c < counts[i]; c++)
 			column[c] = bits + (i % 2 ? 0 : 24 * test_below(&rng, 64));
 		qset_kernels_plain.sum_columns(column, counts[i], 8, wanted);

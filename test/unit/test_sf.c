@@ -1,6 +1,6 @@
 /*
  * test_sf.c
- *		The sf sketch: its two tables, its parts, and where its estimates lie.
+ *		The sf sketch: its tables, its parts and the order of its estimates.
  *
  * test/unit/test_sf.c
  */
@@ -10,7 +10,7 @@
 
 static const int zs[] = { 2, 3, 8, 64 };
 
-/* Check that true <= fat <= slim <= sub_warp of the same n and seed. */
+/* Check that count <= fat <= slim <= sub_warp, for each key. */
 static void
 require_chain(const qs_sketch *full, const qs_sketch *plain, const int64_t *truth)
 {
@@ -92,7 +92,7 @@ require_maxima(const qs_sketch *sk)
 	}
 }
 
-/* Slim counters are right after every kind of change, up and down. */
+/* Slim counters are right after every kind of change. */
 static void
 slim_follows_fat(void **state)
 {
@@ -176,7 +176,7 @@ a_device_part_only_answers(void **state)
 	test_no_leak();
 }
 
-/* Merged device parts still give upper bounds, though higher ones than the merged sketch. */
+/* Merged device parts give upper bounds, which may exceed those of the merged sketch. */
 static void
 merged_device_parts_stay_above(void **state)
 {
@@ -208,7 +208,7 @@ merged_device_parts_stay_above(void **state)
 	test_no_leak();
 }
 
-/* Keys, merges and folds go to the host part, and then the slim table is made: nothing is lost. */
+/* A host part takes keys, merges and folds like the full sketch, and can be made full again. */
 static void
 a_host_part_is_as_good_as_the_whole(void **state)
 {

@@ -1,8 +1,10 @@
 /*
  * test_slice.c
- *		Merging slice by slice gives the bytes that merging at once gives, wherever the
- *		slices are cut, whether they are copied first, and whatever happens between them.
- *		This also holds for slices to which many sketches were added, each in its own order.
+ *		Merging slice by slice gives the bytes of merging as a whole.
+ *
+ * The bytes must be equal wherever slices are cut, whether slices are copied first, and if
+ * keys are added between slices.  They must also be equal for slices to which many
+ * sketches were added in different orders.
  *
  * test/unit/test_slice.c
  */
@@ -12,7 +14,10 @@
 
 #define STREAM 3000
 
-/* Add keys; their weights take multilevel counters past a byte, and totals past 2^32. */
+/*
+ * Add random keys.  Their weights exceed a byte of multilevel counters.  With "large", totals
+ * exceed 2^32.
+ */
 static void
 add_keys(qs_sketch *sk, test_rng *rng, bool large)
 {
@@ -28,7 +33,7 @@ add_keys(qs_sketch *sk, test_rng *rng, bool large)
 	REQUIRE_OK(qs_engine_cpu.insert(sk, key, weight, STREAM));
 }
 
-/* Merge one slice, in place or copied. */
+/* Merge one slice, in place or from a copy. */
 static void
 merge_slice(qs_sketch *into, const qs_sketch *from, qs_slice units, bool taken)
 {
@@ -45,7 +50,7 @@ merge_slice(qs_sketch *into, const qs_sketch *from, qs_slice units, bool taken)
 	qs_free(&slice);
 }
 
-/* Merge in random slices.  Between two slices, keys are added to "into". */
+/* Merge in random slices, and sometimes add keys between two slices. */
 static void
 merge_slices(qs_sketch *into, const qs_sketch *from, test_rng *rng, bool taken, bool large)
 {
@@ -66,7 +71,7 @@ merge_slices(qs_sketch *into, const qs_sketch *from, test_rng *rng, bool taken, 
 	}
 }
 
-/* Merge at once what merge_slices() merges, and add the keys at the end. */
+/* Merge as a whole what merge_slices() merges in slices.  Add the same keys at the end. */
 static void
 merge_whole(qs_sketch *into, const qs_sketch *from, test_rng *rng, bool large)
 {
@@ -133,7 +138,7 @@ slices_are_the_whole(void **state)
 
 #define ADDED 5
 
-/* Add all sketches to a slice, in a random order, and then the slice to "into". */
+/* Add all sketches to a slice in a random order, and then add the slice to "into". */
 static void
 add_to_slice(qs_sketch *into, const qs_sketch *from, qs_slice units, test_rng *rng)
 {
@@ -201,7 +206,7 @@ slices_take_many(void **state)
 							structure == QS_THREAD ? 0 : 4, 5);
 			check_added(&p, &rng);
 		}
-	/* merging is refused with other parameters, or with too much weight */
+	/* adding is refused for other parameters and for too large totals */
 	other = qs_slice_params(&p, 1);
 	other.part = QS_PART_HOST;
 	other.seed++;
@@ -218,8 +223,8 @@ slices_take_many(void **state)
 }
 
 /*
- * High buckets that are empty again, because keys were removed, are part of their slices.
- * They get keys again.
+ * Removed keys leave high buckets that are all zero.  Slices contain these high buckets, which
+ * get keys again.
  */
 static void
 dead_high_buckets(void **state)
@@ -255,7 +260,10 @@ dead_high_buckets(void **state)
 	test_no_leak();
 }
 
-/* Let memory run out while two sketches are added to a slice; returns false if it did not. */
+/*
+ * Let an allocation fail while two sketches are added to a slice; returns false if both were
+ * added.
+ */
 static bool
 fails_to_add(const qs_sketch *from, long call)
 {
@@ -271,7 +279,7 @@ fails_to_add(const qs_sketch *from, long call)
 	return status != QB_OK;
 }
 
-/* If memory runs out, nothing leaks, and what exists can be freed. */
+/* If memory runs out, nothing leaks, and the sketches can be freed. */
 static void
 no_memory(void **state)
 {

@@ -1,9 +1,10 @@
 /*
  * test_slot.c
- *		Hashes by a secret: values that somebody chose are spread like others, and
- *		serialized bytes are the same under every secret.
+ *		Hash functions with a secret.
  *
- * Secrets and values are fixed, so that each test either always passes or never.
+ * Chosen values must spread like random values, and serialized bytes must not depend on
+ * the secret.  Secrets and values are fixed, so each test either always passes or never
+ * passes.
  *
  * test/unit/test_slot.c
  */
@@ -50,9 +51,9 @@ value_of(int kind, uint64_t i)
 		case 4:
 			return i * test_inverse_of(QB_ROW_STEP);
 		case 5:
-			return test_unmix(i); /* equal high bits of qb_mix64() */
+			return test_unmix(i); /* qb_mix64() of all values has equal high bits */
 		case 6:
-			return test_unmix(i << 32); /* equal low bits */
+			return test_unmix(i << 32); /* qb_mix64() of all values has equal low bits */
 		case 7:
 			return ~UINT64_C(0) / 3 * i;
 		default:
@@ -62,7 +63,7 @@ value_of(int kind, uint64_t i)
 
 #define KINDS 9
 
-/* Put values into a table by linear probing; returns the steps of the longest search. */
+/* Insert values by linear probing; returns the steps of the longest search. */
 static uint64_t
 longest_search(int kind, bool low, bool wide)
 {
@@ -86,7 +87,10 @@ longest_search(int kind, bool low, bool wide)
 	return longest;
 }
 
-/* With random slots, the longest search takes about 30 steps.  With equal slots it would take 8192. */
+/*
+ * The longest search takes about 30 steps with random slots, and would take 16384 steps with
+ * equal slots.
+ */
 static void
 chosen_values_spread(void **state)
 {
@@ -134,7 +138,7 @@ bits_avalanche(void **state)
 		}
 }
 
-/* The hash depends on every length, on every byte, and on the secret. */
+/* The hash depends on the length, on every byte, and on the secret. */
 static void
 bytes_hash(void **state)
 {
@@ -172,7 +176,7 @@ bytes_hash(void **state)
 
 /* ---- bytes ---- */
 
-/* Make a value of every kind that has tables in memory, of the same keys; returns the bytes. */
+/* Returns the bytes of a sketch of these keys, a third of which are removed again. */
 static test_bytes
 sketch_bytes(uint64_t keys)
 {

@@ -1,6 +1,6 @@
 /*
  * test_tokens.c
- *		Random requests for handles and tokens, against a model of who owns what.
+ *		Random requests for handles and tokens, compared with a model of ownership.
  *
  * test/unit/test_tokens.c
  */

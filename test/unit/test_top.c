@@ -1,7 +1,8 @@
 /*
  * test_top.c
- *		The most frequent keys of sketches: promises about them, compared with exact counts,
- *		for all structures and merge trees.
+ *		The most frequent keys of sketches: promises, compared with exact counts.
+ *
+ * The tests cover all structures and random merge trees.
  *
  * test/unit/test_top.c
  */
@@ -17,7 +18,7 @@ params_of(int structure)
 	return test_usual_params(structure, structure == QS_THREAD ? 3000 : 256);
 }
 
-/* Sizes n, keys and rows that make explicit, half full and overloaded sketches. */
+/* Sizes n, keys and rows for explicit, half full and overloaded sketches. */
 static const struct
 {
 	uint32_t n;
@@ -55,8 +56,8 @@ promises_are_kept(void **state)
 }
 
 /*
- * After other keys were dropped, a new candidate may be exactly at the threshold.  Its further
- * rows in the batch must be counted all the same.
+ * A new candidate may be exactly at the threshold after other keys were dropped.  Its further
+ * rows in the batch must still be counted.
  */
 static void
 keys_at_the_threshold_are_counted(void **state)
@@ -91,7 +92,7 @@ keys_at_the_threshold_are_counted(void **state)
 	}
 }
 
-/* A sketch with candidates has the same bytes as one without. */
+/* Candidates do not change the bytes of the sketch. */
 static void
 sketches_are_the_same_without(void **state)
 {
@@ -117,7 +118,7 @@ sketches_are_the_same_without(void **state)
 	top_end(&c);
 }
 
-/* Frequent keys come early, so nearly all of their rows are counted. */
+/* Frequent keys become candidates early, so nearly all of their rows are counted exactly. */
 static void
 frequent_keys_are_nearly_exact(void **state)
 {
@@ -140,7 +141,10 @@ frequent_keys_are_nearly_exact(void **state)
 	top_end(&c);
 }
 
-/* Merging lists of another n or size is refused.  Then fold or shrink both to the smaller ones. */
+/*
+ * Check that merging lists of different n or size is refused.  Then fold both lists to the
+ * smaller n and size.
+ */
 static void
 make_equal(top_counted *a, top_counted *b)
 {
@@ -161,11 +165,11 @@ make_equal(top_counted *a, top_counted *b)
 enum
 {
 	OWNED,
-	FLAT, /* from its bytes */
-	ALONE /* first the list, from bytes of its own, and then the sketch */
+	FLAT, /* from bytes */
+	ALONE /* list and sketch separately */
 };
 
-/* Merge dense sketches without their lists, and the lists without their sketches. */
+/* Merge the lists from bytes, and then the dense sketches. */
 static void
 merge_alone(top_counted *into, top_counted *from)
 {
@@ -209,7 +213,7 @@ merge(top_counted *into, top_counted *from, uint64_t way)
 	top_end(from);
 }
 
-/* Merge parts of any size, of different keys, in any tree. */
+/* Merge lists of random sizes and keys in a random tree. */
 static void
 merged_lists_keep_promises(void **state)
 {
@@ -248,7 +252,7 @@ merged_lists_keep_promises(void **state)
 	}
 }
 
-/* Keys that were dropped are below the bound, and keys that were kept are found. */
+/* The count of a dropped key is at most the bound, and remaining keys are found. */
 static void
 dropping_keeps_promises(void **state)
 {
@@ -315,7 +319,7 @@ explicit_lists_are_the_same_in_any_order(void **state)
 	test_no_leak();
 }
 
-/* Whichever allocation fails, the status says so, and everything is freed. */
+/* Each allocation fails in turn.  The status must be QB_NO_MEMORY, and everything must be freed. */
 static void
 memory_may_run_out(void **state)
 {

@@ -1,17 +1,16 @@
 /*
  * test_top_format.c
- *		The byte format of sketches with their most frequent keys, and hostile bytes with
- *		checksums that fit.
+ *		The byte format of lists of top keys: golden files, and hostile bytes.
  *
- * test/golden has the samples of top_support.h.  To write them anew:
- * GOLDEN_WRITE=1 build/unit/test_top_format, from the top of the source.
+ * test/golden has the samples of top_support.h.  To rewrite the files, run GOLDEN_WRITE=1
+ * build/unit/test_top_format from the top of the source.
  *
  * test/unit/test_top_format.c
  */
 #include "format_support.h"
 #include "top_support.h"
 
-/* The samples are written as the golden files have them. */
+/* The written samples equal the golden files. */
 static void
 lists_are_as_they_were(void **state)
 {
@@ -86,7 +85,7 @@ damage_is_found(void **state)
 	}
 }
 
-/* Change some bytes and fields, and repair the checksums. */
+/* Change bytes and fields, and repair the checksums. */
 static void
 mutants_do_no_harm(void **state)
 {
@@ -139,7 +138,7 @@ mutants_do_no_harm(void **state)
 	REQUIRE(accepted > 100 && accepted < 15000);
 }
 
-/* Check that a changed field is refused with this status, though both checksums fit. */
+/* Check that a changed field gets this status after the checksums are repaired. */
 static void
 require_refused(int kind, uint64_t at, uint64_t value, int bytes, qb_status wanted)
 {
@@ -174,7 +173,7 @@ contradictions_are_refused(void **state)
 	require_refused(4, 63, 1, 1, QB_FORMAT_RESERVED);
 	require_refused(4, AT_BOUND, (uint64_t) -1, 8, QB_FORMAT_PARAMS);
 	require_refused(4, AT_BOUND, INT64_MAX, 8, QB_FORMAT_PARAMS);
-	require_refused(1, AT_BOUND, 1, 8, QB_FORMAT_PARAMS); /* an exact list has no bound */
+	require_refused(1, AT_BOUND, 1, 8, QB_FORMAT_PARAMS); /* an exact list has bound 0 */
 	require_refused(1, AT_COUNT, 1, 8, QB_FORMAT_PARAMS);
 	require_refused(4, AT_SKETCH, UINT64_MAX, 8, QB_FORMAT_LENGTH);
 	require_refused(4, AT_COUNT, 0, 8, QB_FORMAT_PARAMS);
@@ -185,7 +184,7 @@ contradictions_are_refused(void **state)
 	require_refused(4, text, 0, 1, QB_FORMAT_ENTRIES);   /* one text more than keys */
 	require_refused(4, last, 'x', 1, QB_FORMAT_ENTRIES); /* one text less than keys */
 	require_refused(1, QS_TOP_HEADER_BYTES + QS_HEADER_BYTES + 8, 99, 4, QB_FORMAT_ENTRIES);
-	require_refused(1, QS_TOP_HEADER_BYTES + 7, 0, 1, QB_FORMAT_LENGTH); /* counts of 8 bytes */
+	require_refused(1, QS_TOP_HEADER_BYTES + 7, 0, 1, QB_FORMAT_LENGTH); /* 8-byte counts */
 	require_refused(4, list, UINT64_MAX, 8, QB_FORMAT_ENTRIES);
 	require_refused(4, list + 8, (uint64_t) -1, 8, QB_FORMAT_ENTRIES);
 	require_refused(4, list + 8, INT64_MAX, 8, QB_FORMAT_ENTRIES);
@@ -194,7 +193,7 @@ contradictions_are_refused(void **state)
 	free(b.data);
 }
 
-/* An explicit sketch has counts of 4 bytes if it is in a list whose weights allow that, and nowhere else. */
+/* An explicit sketch has 4-byte counts only within a list, and only if its weights allow them. */
 static void
 counts_are_as_narrow_as_they_can_be(void **state)
 {

@@ -1,7 +1,9 @@
 /*
  * test_top_kernels.c
- *		Selecting keys while they are added: no key is missed, few are selected needlessly,
- *		and every instruction set finds the same candidates.
+ *		Selecting keys while they are added.
+ *
+ * No key may be missed, few may be selected needlessly, and every instruction set must
+ * find the same candidates.
  *
  * test/unit/test_top_kernels.c
  */
@@ -10,7 +12,7 @@
 
 #include "engine/sketch_engine.h"
 
-/* Largest weights; 0: no weights are passed.  The last one makes sketches wide. */
+/* Largest weights of a stream; 0: no weights are passed.  The last weight makes sketches wide. */
 static const int64_t weights[] = { 0, 3, 255, 300, 1500, INT64_C(1) << 20, INT64_C(1) << 34 };
 
 static const int64_t *
@@ -23,7 +25,7 @@ random_weights(test_rng *rng, int64_t most, int64_t *weight, size_t count)
 	return most > 0 ? weight : NULL;
 }
 
-/* Half of the streams have a few frequent keys. */
+/* Draw random keys.  If "skewed", a few keys are frequent. */
 static void
 random_keys(test_rng *rng, bool skewed, uint64_t *key, size_t count)
 {
@@ -34,8 +36,8 @@ random_keys(test_rng *rng, bool skewed, uint64_t *key, size_t count)
 }
 
 /*
- * Add a batch, and compare the selected keys with the estimates after it.  Returns how many
- * keys were selected needlessly.
+ * Add a batch, and compare the selected keys with the estimates.  Returns the number of
+ * needlessly selected keys.
  */
 static size_t
 check_batch(qs_sketch *sk, const uint64_t *key, const int64_t *weight, size_t count, int64_t least)
@@ -61,7 +63,7 @@ check_batch(qs_sketch *sk, const uint64_t *key, const int64_t *weight, size_t co
 	return at - wanted;
 }
 
-/* Choose a limit that few counters, half of them, or most of them have reached. */
+/* Choose a limit that few, half or most of the counters have reached. */
 static int64_t
 some_limit(test_rng *rng, const qs_sketch *sk)
 {
@@ -104,7 +106,7 @@ no_key_is_missed(void **state)
 	assert_true(qb_isa_use("auto"));
 }
 
-/* Make a list of top keys with an instruction set. */
+/* Make a list of top keys with this instruction set; returns its bytes. */
 static test_bytes
 build(const char *set, int64_t most, size_t stream)
 {

@@ -1,7 +1,9 @@
 /*
  * test_top_weights.c
- *		The most frequent keys by weight: promises about them, for weights of any
- *		distribution and size, and when weights are removed.
+ *		The most frequent keys by weight.
+ *
+ * Promises must hold for weights of any distribution and size, and after weights are
+ * removed.
  *
  * test/unit/test_top_weights.c
  */
@@ -13,10 +15,10 @@
 typedef enum weight_kind
 {
 	SMALL,   /* 0 to 3 */
-	EVEN,    /* up to a million, all equally probable */
-	SKEWED,  /* each power of two as probable as the next, up to 2^30 */
-	ONE_KEY, /* one key has nearly all the weight */
-	LARGE,   /* the total comes close to INT64_MAX */
+	EVEN,    /* 0 to 999,999, uniform */
+	SKEWED,  /* uniform below a random power of two, up to 2^30 */
+	ONE_KEY, /* key 17 has nearly all the weight */
+	LARGE,   /* up to 2^48, for totals near INT64_MAX */
 	WEIGHT_KINDS
 } weight_kind;
 
@@ -38,7 +40,7 @@ weight_of(weight_kind kind, test_rng *rng, uint64_t number)
 	}
 }
 
-/* Add rows of keys that are all equally frequent, so that weights alone tell them apart. */
+/* Add rows of equally frequent keys, which differ only in weight. */
 static void
 fill(top_counted *c, test_rng *rng, weight_kind kind, uint64_t keys, size_t rows)
 {
@@ -95,7 +97,7 @@ promises_are_kept(void **state)
 			}
 }
 
-/* A key with nearly all the weight is first in the list, whenever it comes, with nearly exact bounds. */
+/* A key with nearly all the weight is found, with nearly exact bounds. */
 static void
 the_heaviest_key_is_found(void **state)
 {
@@ -116,7 +118,7 @@ the_heaviest_key_is_found(void **state)
 	top_end(&c);
 }
 
-/* A batch that would exceed the largest total is refused as a whole, and all promises still hold. */
+/* A batch that would exceed the largest total is refused, and all promises still hold. */
 static void
 totals_do_not_wrap(void **state)
 {
@@ -183,7 +185,7 @@ merged_lists_keep_promises(void **state)
 	}
 }
 
-/* Remove parts of the weights of some keys. */
+/* Remove all or part of the weights of random keys. */
 static void
 take_back(top_counted *c, test_rng *rng, uint64_t keys)
 {
@@ -234,7 +236,7 @@ removing_keeps_promises(void **state)
 	}
 }
 
-/* Subtract a list that is a part of another one, from memory or as a view of its bytes. */
+/* Subtract a list that is part of "from", from memory or as a view of its bytes. */
 static void
 subtract_list(top_counted *from, top_counted *part, bool as_bytes)
 {
@@ -250,7 +252,10 @@ subtract_list(top_counted *from, top_counted *part, bool as_bytes)
 	free(bytes.data);
 }
 
-/* If a list of some of the rows is subtracted from that of all, its candidates and all promises remain. */
+/*
+ * Subtracting the list of some rows keeps all promises, and keeps all candidates that still
+ * have weight.
+ */
 static void
 subtracting_keeps_promises(void **state)
 {
@@ -292,7 +297,7 @@ subtracting_keeps_promises(void **state)
 	}
 }
 
-/* An explicit list from which a dense one is subtracted becomes dense, though it has few keys. */
+/* Subtracting a dense list makes an explicit list dense, even if it has few keys. */
 static void
 dense_from_explicit_keeps_promises(void **state)
 {
@@ -322,8 +327,8 @@ dense_from_explicit_keeps_promises(void **state)
 }
 
 /*
- * Subtract a list of other rows.  Mostly it is noticed that these rows were not in the list.  In any
- * case the result is a list that can be stored.
+ * Subtract a list of rows that were never added.  The call usually returns QB_UNDERFLOW.  If it
+ * succeeds, the result is valid.
  */
 static void
 other_rows_are_noticed(void **state)

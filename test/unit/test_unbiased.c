@@ -1,10 +1,10 @@
 /*
  * test_unbiased.c
- *		The unbiased estimate, compared with its definition, and how much better it must be.
+ *		The unbiased estimate, compared with its definition and with the minimum.
  *
- * The definition is computed by brute force, from all choices of counters that the key does
- * not own.  This test measures in small how much better the estimate is in overloaded
- * sketches; "make accuracy" measures it in full.
+ * The definition is computed by brute force, from all choices of counters that the key
+ * does not own.  The gain in overloaded sketches is measured on small sketches; "make
+ * accuracy" measures it on large sketches.
  *
  * test/unit/test_unbiased.c
  */
@@ -15,16 +15,16 @@
 #include "sketch/measure.h"
 #include "sketch/sf.h"
 
-/* The sum of the minima of some choices of counters, and the number of choices. */
+/* The sum of the minima of choices of counters, and the number of choices. */
 typedef struct choices
 {
 	double sum;
 	double number;
 } choices;
 
-/* ---- against the definition ---- */
+/* ---- the definition ---- */
 
-/* Add the minima of all choices of k of the counters in "mask". */
+/* Add the minimum of each choice of k counters in "mask". */
 static void
 choose_counters(choices *c, const uint64_t *value, uint32_t mask, uint32_t k)
 {
@@ -45,7 +45,7 @@ choose_counters(choices *c, const uint64_t *value, uint32_t mask, uint32_t k)
 	}
 }
 
-/* The mean minimum of k of the key's counters, less that of k counters that it does not own. */
+/* Returns the mean minimum of k of the key's counters, less that of k other counters. */
 static double
 defined_plain(const qs_sketch *sk, uint64_t hv, uint32_t k)
 {
@@ -62,7 +62,7 @@ defined_plain(const qs_sketch *sk, uint64_t hv, uint32_t k)
 	return own.sum / own.number - others.sum / others.number;
 }
 
-/* Collect the cells of sub-bucket j that are not the key's; returns their number. */
+/* Collect the cells of sub-bucket j that the key does not own; returns their number. */
 static uint32_t
 strange_cells(const qs_sketch *sk, uint64_t hv, const uint64_t *cell, uint32_t j, uint64_t *to)
 {
@@ -78,7 +78,10 @@ strange_cells(const qs_sketch *sk, uint64_t hv, const uint64_t *cell, uint32_t j
 	return count;
 }
 
-/* The mean over all choices of one cell in each of three sub-buckets. */
+/*
+ * Returns the estimate, less the mean minimum of one cell in each of three sub-buckets.  The
+ * key owns none of these cells.
+ */
 static double
 defined_fat(const qs_sketch *sk, uint64_t hv, double estimate)
 {
@@ -114,7 +117,7 @@ require_close(double a, double b)
 	REQUIRE(fabs(a - b) <= 1e-9 * (1 + fabs(a) + fabs(b)));
 }
 
-/* Check keys of a sketch, with the given weight of the means. */
+/* Compare the unbiased estimates of keys with the definition, for mean weights 0 and 1. */
 static void
 check_plain(const qs_sketch *sk, const qs_noise *measured)
 {
@@ -198,7 +201,7 @@ fat_is_as_defined(void **state)
 	test_no_leak();
 }
 
-/* Estimates of explicit sketches are exact, and need no measurement. */
+/* Explicit sketches give exact estimates without a measurement. */
 static void
 samples_can_be_asked(void **state)
 {
@@ -231,7 +234,7 @@ samples_can_be_asked(void **state)
 	test_no_leak();
 }
 
-/* ---- how much better it is: 20,000 keys, 400,000 rows, several seeds ---- */
+/* ---- the gain: 20,000 keys, 400,000 rows, several seeds ---- */
 
 enum
 {
@@ -244,17 +247,17 @@ enum
 static uint64_t key[KEYS];
 static int64_t count[KEYS];
 
-/* Sums over keys and seeds; the most frequent keys come first. */
+/* Sums of errors over keys and seeds.  Keys are numbered by descending frequency. */
 typedef struct worth
 {
 	double minimum, unbiased;           /* absolute error */
-	double rare_minimum, rare_clipped;  /* absolute error of the rarer half */
-	double top_minimum, top_unbiased;   /* relative error of the most frequent */
+	double rare_minimum, rare_clipped;  /* absolute error of the rarer half of the keys */
+	double top_minimum, top_unbiased;   /* relative error of the TOP most frequent keys */
 	double minimum_bias, unbiased_bias; /* signed error */
-	double weight;                      /* weight of the means, with the last seed */
+	double weight;                      /* weight of the means, for the last seed */
 } worth;
 
-/* Draw rows one by one, with chances proportional to (i + 1)^-theta. */
+/* Draw rows one by one.  The probability of key i is proportional to (i + 1)^-theta. */
 static void
 draw_counts(uint64_t seed, double theta)
 {
@@ -316,7 +319,10 @@ add_worth(worth *w, const qs_sketch *sk, const qs_noise *noise)
 	}
 }
 
-/* Measure at a load: the weight per counter of a row of a thread sketch with equal memory. */
+/*
+ * Measure at this load.  The load is the weight per counter in a row of a thread sketch with
+ * the same memory.
+ */
 static worth
 measure(int structure, double theta, double load, qs_part part)
 {
@@ -373,7 +379,7 @@ it_pays_on_skewed_keys(void **state)
 	(void) state;
 	REQUIRE(w.rare_clipped <= 0.6 * w.rare_minimum);
 	REQUIRE(w.weight < 0.5);
-	/* 3 % is promised for many seeds: with few, it matters which keys a few heavy ones meet */
+	/* 3 % is promised for many seeds; with few seeds, collisions of a few heavy keys matter */
 	REQUIRE(fabs(w.unbiased_bias) <= 0.06 * w.minimum_bias);
 	REQUIRE(w.top_unbiased <= w.top_minimum);
 }
@@ -393,7 +399,7 @@ it_pays_in_every_structure(void **state)
 	}
 }
 
-/* Slim counters alone contain less, so some bias is left, whatever the load. */
+/* Slim counters contain less information than fat counters, so some bias remains at any load. */
 static void
 it_helps_a_device_part(void **state)
 {
@@ -408,7 +414,7 @@ it_helps_a_device_part(void **state)
 	}
 }
 
-/* Counters may be such as no valid sketch has, after damage.  Measuring them must end. */
+/* Damaged counters may have values that no valid sketch has.  Measuring them must end. */
 static void
 it_measures_what_is_damaged(void **state)
 {

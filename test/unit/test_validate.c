@@ -2,8 +2,8 @@
  * test_validate.c
  *		Each check of the validator, one by one.
  *
- * The bytes have one defect that only one check can find: the checksum fits, and so does
- * everything else as far as possible.
+ * Each test damages bytes so that only one check can find the defect.  The checksum is
+ * repaired.
  *
  * test/unit/test_validate.c
  */
@@ -45,7 +45,10 @@ set_entry(uint8_t *bytes, int i, uint64_t fingerprint, int64_t count)
 	qb_store64(bytes + BODY + 16 * i + 8, (uint64_t) count);
 }
 
-/* There are three entries.  Their total stays the same, unless the total is tested. */
+/*
+ * All cases have three entries.  Their counts add up to 6 or INT64_MAX, unless the sum is
+ * tested.
+ */
 static void
 explicit_entries_are_checked(void **state)
 {
@@ -87,7 +90,7 @@ explicit_entries_are_checked(void **state)
 	}
 }
 
-/* A sketch with one entry more than the limit would be dense. */
+/* A sketch with more entries than the limit must be dense. */
 static void
 explicit_sketches_are_small(void **state)
 {
@@ -158,7 +161,7 @@ change(test_bytes b, uint64_t i, int by)
 	qb_store32(counter(b, i), qb_load32(counter(b, i)) + (uint32_t) by);
 }
 
-/* Returns the first counter from number "from" to from + count - 1 that is not zero. */
+/* Returns the first nonzero counter among "count" counters from number "from" on. */
 static uint64_t
 used_counter(test_bytes b, uint64_t from, uint64_t count)
 {
@@ -171,7 +174,7 @@ used_counter(test_bytes b, uint64_t from, uint64_t count)
 	return 0;
 }
 
-/* Number of counters in a bucket; host part: in a bucket of the fat table. */
+/* Returns the number of counters in a bucket; for a host part, in a bucket of the fat table. */
 static uint64_t
 width(const sample *s)
 {
@@ -199,17 +202,17 @@ buckets_have_whole_keys(void **state)
 		uint64_t other = used_counter(b, m, m);
 
 		WHERE("%s", bucketed[i].name);
-		/* the sum of the table stays right, but not the sums of the buckets */
+		/* the sum of the table is right, but the sums of two buckets are wrong */
 		change(b, there, -1);
 		change(b, other, 1);
 		require_verdict(b, QB_FORMAT_COUNTERS);
-		/* moving a whole key is valid, if the counters of the bucket fit each other */
+		/* moving a whole key to another bucket is valid */
 		change(b, there, -2);
 		change(b, other, 2);
 		change(b, there, 3);
 		change(b, other, -3);
 		require_verdict(b, QB_OK);
-		/* one bucket has too much, or the total is not that of the counters */
+		/* the sum of the bucket is no multiple of d; then the total does not match, either */
 		change(b, there, 1);
 		require_verdict(b, QB_FORMAT_COUNTERS);
 		change(b, there, 2);
@@ -218,7 +221,7 @@ buckets_have_whole_keys(void **state)
 	}
 }
 
-/* One counter has the whole sum of a bucket, which is more than all keys can have added to it. */
+/* One counter has the whole sum of its bucket, which is more than all keys can add to it. */
 static void
 buckets_are_not_lopsided(void **state)
 {
@@ -238,7 +241,7 @@ buckets_are_not_lopsided(void **state)
 			qb_store32(counter(b, k), 0);
 		}
 		require_verdict(b, QB_FORMAT_COUNTERS);
-		/* the sum is possible if it is spread over d = 3 counters */
+		/* the sum is valid if it is spread over d = 3 counters */
 		qb_store32(counter(b, 1), qb_load32(counter(b, 0)) / 3);
 		qb_store32(counter(b, 2), qb_load32(counter(b, 0)) / 3);
 		qb_store32(counter(b, 0), qb_load32(counter(b, 0)) / 3);
@@ -267,7 +270,7 @@ rows_have_all_the_weight(void **state)
 
 /* ---- multilevel ---- */
 
-#define LOW BODY /* the low buckets */
+#define LOW BODY /* offset of the low buckets */
 
 static void
 low_buckets_are_checked(void **state)
@@ -282,7 +285,7 @@ low_buckets_are_checked(void **state)
 	free(b.data);
 }
 
-/* Make a sketch of one bucket in which no counter exceeds 255, but which has a high bucket. */
+/* Make a one-bucket sketch that has a high bucket, although no counter exceeds 255. */
 static test_bytes
 with_high_bucket(uint64_t high_counter, uint64_t at, bool named)
 {
@@ -305,7 +308,7 @@ with_high_bucket(uint64_t high_counter, uint64_t at, bool named)
 	return longer;
 }
 
-/* An index is below 1024, has no high bucket, is out of order, or occurs twice. */
+/* An index is below QS_HIGH_INDEX_MIN, or names a high bucket that does not exist. */
 static void
 high_indexes_are_checked(void **state)
 {
@@ -331,11 +334,11 @@ high_buckets_are_checked(void **state)
 		uint64_t counter, at;
 		bool named;
 	} wrong[] = {
-		{ 0, 0, true },          /* an index names it, but it is all zero */
-		{ 0, 0, false },         /* it is there, but no index names it */
+		{ 0, 0, true },          /* a named high bucket is all zero */
+		{ 0, 0, false },         /* no index names the high bucket */
 		{ 1, 28, true },         /* an unused counter is not zero */
-		{ 1, 0, true },          /* more than N */
-		{ UINT32_MAX, 0, true }, /* much more */
+		{ 1, 0, true },          /* the counter exceeds N */
+		{ UINT32_MAX, 0, true }, /* the counter exceeds N by far */
 	};
 	size_t i;
 
@@ -350,7 +353,7 @@ high_buckets_are_checked(void **state)
 	}
 }
 
-/* Low and high counters together add up to d * N, but one has too much. */
+/* The counters add up to d * N, but one counter is too large. */
 static void
 multilevel_buckets_are_not_lopsided(void **state)
 {
@@ -358,11 +361,11 @@ multilevel_buckets_are_not_lopsided(void **state)
 	uint8_t *low = b.data + LOW;
 
 	(void) state;
-	/* N = 200, and the counters are 256 * 2 + 88 = 600, 0, 0: the sum is right, but one has too much */
+	/* N = 200 and the counters are 256 * 2 + 88 = 600, 0, 0: the sum is right, but 600 exceeds N */
 	memset(low, 0, QS_LOW_COUNTERS);
 	low[0] = 88;
 	require_tables(b, false, true);
-	/* N = 600, and the counters are 600, 600, 600: this is one key */
+	/* N = 600 and the counters are 600, 600, 600: one key of weight 600 */
 	qb_store64(b.data + TEST_AT_TOTAL, 600);
 	low[5] = low[9] = 88;
 	qb_store32(low + QS_LOW_BYTES + 4 * 5, 2);
@@ -374,7 +377,7 @@ multilevel_buckets_are_not_lopsided(void **state)
 	free(b.data);
 }
 
-/* The low counters alone are lopsided, which a check of their own finds. */
+/* Only the low counters are lopsided, which a separate check finds. */
 static void
 low_buckets_are_not_lopsided(void **state)
 {
@@ -424,13 +427,13 @@ slim_counters_are_maxima(void **state)
 	free(b.data);
 }
 
-/* Check which slim counters four buckets may have, with N = 600, d = 3, z = 3. */
+/* Check which slim counters the buckets may have, with N = 600, d = 3, z = 3. */
 static void
 device_parts_are_plausible(void **state)
 {
 	static const struct
 	{
-		uint32_t slim[2][8]; /* of the first two buckets; all later buckets are empty */
+		uint32_t slim[2][8]; /* slim counters of the first two buckets; later buckets are empty */
 		bool right;
 	} cases[] = {
 		{ { { 600, 600, 600 } }, true },
@@ -439,10 +442,10 @@ device_parts_are_plausible(void **state)
 		{ { { 199, 200, 200 } }, false },                  /* too little for 600 */
 		{ { { 0 } }, false },                              /* nothing at all */
 		{ { { 601, 600, 600 } }, false },                  /* above N */
-		{ { { 600, 600, 600, 1 } }, false },               /* above d * N */
-		{ { { 600 }, { 1, 1, 1 } }, false },               /* 600 and 1 is above N */
-		{ { { 400, 400, 400 }, { 201 } }, false },         /* 400 and 201 is above N */
-		{ { { 300, 300, 300, 300 }, { 201, 1 } }, false }, /* 400 and 201 */
+		{ { { 600, 600, 600, 1 } }, false },               /* 1801 is above d * N */
+		{ { { 600 }, { 1, 1, 1 } }, false },               /* 600 + 1 is above N */
+		{ { { 400, 400, 400 }, { 201 } }, false },         /* 400 + 201 is above N */
+		{ { { 300, 300, 300, 300 }, { 201, 1 } }, false }, /* 1200 / 3 + 201 is above N */
 		{ { { 300, 300, 300, 300 }, { 200, 1 } }, true },
 	};
 	size_t i;

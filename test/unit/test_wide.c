@@ -1,7 +1,9 @@
 /*
  * test_wide.c
- *		Large weights: counters become wide at N = 2^32, and narrow again when written, and
- *		N is at most 2^63 - 1.
+ *		Large weights: wide counters, and the limit of totals.
+ *
+ * Counters become wide at N = 2^32.  A sketch whose N is smaller again is written with
+ * narrow counters.  N is at most 2^63 - 1.
  *
  * test/unit/test_wide.c
  */
@@ -31,7 +33,7 @@ init_dense(qs_sketch *sk, const kind *k, uint64_t n)
 	WHERE("%s, part %d, n %d", qs_structure_name(k->structure), k->part, (int) n);
 }
 
-/* Check that the sketch is valid, and that its counters have this many bytes. */
+/* Check that the sketch is valid, and that its counters have "bytes" bytes each. */
 static void
 require_width(const qs_sketch *sk, int bytes)
 {
@@ -41,7 +43,7 @@ require_width(const qs_sketch *sk, int bytes)
 	free(b.data);
 }
 
-/* Counters are narrow up to 2^32 - 1, and wide from 2^32 on, by one key or by many small ones. */
+/* Counters are narrow up to N = 2^32 - 1, and wide from 2^32 on. */
 static void
 counters_widen_at_the_limit(void **state)
 {
@@ -69,7 +71,7 @@ counters_widen_at_the_limit(void **state)
 	test_no_leak();
 }
 
-/* A sketch that became wide early, late, or at the start has the same bytes, and a lone key is exact. */
+/* The bytes do not depend on when a sketch became wide, and no weight is lost. */
 static void
 when_it_widens_does_not_matter(void **state)
 {
@@ -106,7 +108,7 @@ when_it_widens_does_not_matter(void **state)
 	test_no_leak();
 }
 
-/* An explicit sketch that turns dense with a large total is wide at once. */
+/* An explicit sketch with a large total becomes wide when it becomes dense. */
 static void
 explicit_sketches_become_wide(void **state)
 {
@@ -133,7 +135,7 @@ explicit_sketches_become_wide(void **state)
 	test_no_leak();
 }
 
-/* Merge narrow into narrow sketches beyond the limit, and narrow and wide ones into each other. */
+/* Merge narrow sketches beyond the limit, and narrow and wide sketches into each other. */
 static void
 merging_widens(void **state)
 {
@@ -169,7 +171,7 @@ merging_widens(void **state)
 	test_no_leak();
 }
 
-/* Once N is below 2^32 again, the sketch is written as a narrow sketch is. */
+/* A sketch whose N falls below 2^32 is written like a narrow sketch. */
 static void
 writing_narrows(void **state)
 {
@@ -193,7 +195,10 @@ writing_narrows(void **state)
 		REQUIRE_OK(test_try_remove(&sk, test_key(2), 1));
 		REQUIRE(sk.wide && test_writes(&sk, narrow));
 
-		/* copy, fold, merge and subtract while counters in memory are wider than needed */
+		/*
+		 * copy, fold, merge and subtract sketches whose counters in memory are wider than
+		 * required
+		 */
 		REQUIRE_OK(qs_copy(&other, &sk, &test_heap));
 		REQUIRE(test_writes(&other, narrow));
 		test_insert(&other, test_key(2), 1);
@@ -213,7 +218,7 @@ writing_narrows(void **state)
 	test_no_leak();
 }
 
-/* N may reach 2^63 - 1.  One more is refused, and changes nothing. */
+/* N may reach 2^63 - 1.  A larger total is refused and changes nothing. */
 static void
 the_total_cannot_overflow(void **state)
 {
@@ -254,7 +259,7 @@ the_total_cannot_overflow(void **state)
 	test_no_leak();
 }
 
-/* Counters near the largest value lose nothing, and sums are checked in 128 bits. */
+/* Counters near the maximum lose nothing. */
 static void
 counters_go_to_the_top(void **state)
 {

@@ -1,24 +1,22 @@
 /*
  * tokens.h
- *		Random requests for handles and tokens, against a model of who owns what.
+ *		Random requests for handles and tokens, compared with a model of ownership.
  *
- * The code under test is the server's own: gpu/handles.c and gpu/sketch_token.c.
- * tokens_server.h has stand-ins for what they call in PostgreSQL.
+ * The code under test is the server's: gpu/handles.c and gpu/sketch_token.c.
+ * tokens_server.h has stand-ins for the PostgreSQL functions that they call.
  *
- * The machine draws what happens next from the fuzzer's bytes (fuzz_tokens.c) or
- * from random numbers (test_tokens.c).  Processes of two parallel queries, and one
  * The machine draws its steps from the fuzzer's bytes (fuzz_tokens.c) or from random
  * numbers (test_tokens.c).  Processes of two parallel queries, and one process alone, make
  * values, hand them over by token, redeem tokens, and end transactions and subtransactions.
- * The worker frees, evicts and fails.  Bytes presented as a token are a good token, a used
- * one, one of another query, one with a changed bit, one that is cut or too long, or no
- * token at all, in each form that a varlena has.  At all times:
+ * The worker frees, evicts and loses values.  The bytes presented as a token are a good
+ * token, a used token, a token of another query, a token with a changed bit, a cut or
+ * extended token, or no token, in each form of a varlena.  At all times:
  *
- *	- a token is good for one of the processes for which it was made, once, while
- *	  the value exists, and only with each of its bits;
- *	- any other bytes are no token, or an error, and change nothing;
- *	- the numbers of handles that processes own are right, and a handle that was
- *	  not handed over has no name by which it could be adopted.
+ * - a token can be redeemed once, by a process for which it was made, while the value
+ *   exists, and only with all its bits;
+ * - other bytes are no token, or cause an error, and change nothing;
+ * - the numbers of handles that processes own are right;
+ * - a handle that was not handed over has no token number.
  *
  * test/unit/tokens.h
  */
@@ -38,15 +36,14 @@ enum
 
 typedef struct token_value
 {
-	qs_sketch sketch; /* as the process that made or adopted it last has it */
+	qs_sketch sketch; /* sketch of the process that made or adopted the value last */
 	uint64 serial;    /* 0: there is no value */
-	int index;        /* of the handle */
+	int index;        /* index of the handle */
 	bool alive;       /* a process owns the value */
 	int owner;
-	bool in_transfer; /* "bytes" are a token that can be redeemed */
+	bool in_transfer; /* "bytes" are a redeemable token */
 	SubTransactionId subid;
-	bool
-		token; /* "bytes" are a token that was written for this value or an earlier one in this element */
+	bool token; /* "bytes" are a token, maybe of an earlier value */
 	uint8 bytes[TOKEN_BYTES];
 } token_value;
 
@@ -110,7 +107,7 @@ token_machine_finish(token_machine *m)
 	gpu_shared = NULL;
 }
 
-/* The handle of a value; NULL: it has none any more. */
+/* Returns the handle of a value, or NULL if the value has no handle any more. */
 static inline const GpuHandle *
 entry_of(const token_value *v)
 {
@@ -167,7 +164,7 @@ any_value(token_machine *m)
 	return &m->value[choose(&m->from, VALUES)];
 }
 
-/* The current process makes a value, in a free element. */
+/* Let the current process make a value in a free element. */
 static inline void
 step_make(token_machine *m)
 {
@@ -189,7 +186,10 @@ step_make(token_machine *m)
 	v->subid = GetCurrentSubTransactionId();
 }
 
-/* Choose a value: mostly one that was handed over, or (without "in_transfer") one that this process owns. */
+/*
+ * Returns a random value.  With "in_transfer" most of the returned values were handed over.
+ * Otherwise most belong to this process.
+ */
 static inline token_value *
 likely_value(token_machine *m, bool in_transfer)
 {
@@ -205,10 +205,7 @@ likely_value(token_machine *m, bool in_transfer)
 	return v;
 }
 
-/*
- * Write a value's token.  A process that does not own the value writes a token
- * that is good for nothing.
- */
+/* Write a value's token.  A token from a process that does not own the value cannot be redeemed. */
 static inline void
 step_hand(token_machine *m)
 {
@@ -233,13 +230,13 @@ step_hand(token_machine *m)
 	v->token = true;
 }
 
-/* Bytes to be presented, as PostgreSQL might: a varlena of any form, with all its bytes. */
+/* Bytes that are presented as a token: a varlena of any form. */
 typedef struct presented
 {
 	uint8 *data; /* allocated by malloc() */
 	bool plain;  /* neither compressed nor stored elsewhere */
 	uint8 body[2 * TOKEN_BYTES];
-	size_t length; /* of the body */
+	size_t length; /* bytes of the body */
 } presented;
 
 static inline void
@@ -257,14 +254,14 @@ make_body(token_machine *m, presented *p, const token_value *v)
 		case 1:
 			p->length = choose(&m->from, sizeof(p->body));
 			break;
-		case 2: /* the magic number is right, and the rest is guessed */
+		case 2: /* the right magic number, and random bytes */
 			for (i = 4; i < p->length; i++)
 				p->body[i] = (uint8) choose(&m->from, 256);
 			break;
-		case 3: /* what a handle without a name has */
+		case 3: /* the token number of a handle without a name */
 			memset(p->body + 4, 0, p->length - 4);
 			break;
-		default: /* the token as it was written */
+		default: /* the token as written */
 			break;
 	}
 }
@@ -291,7 +288,7 @@ present(token_machine *m, presented *p, const token_value *v)
 		SET_VARSIZE(p->data, header + p->length);
 }
 
-/* The value that these bytes are good for in this process, or NULL. */
+/* Returns the value that this process can redeem by these bytes, or NULL. */
 static inline token_value *
 meant_by(token_machine *m, const presented *p)
 {
@@ -308,7 +305,7 @@ meant_by(token_machine *m, const presented *p)
 	return NULL;
 }
 
-/* Redeem the bytes; false if that is an error. */
+/* Redeem the bytes; returns false on an error. */
 static inline bool
 try_redeem(const presented *p, qs_sketch *sk)
 {
@@ -323,7 +320,7 @@ try_redeem(const presented *p, qs_sketch *sk)
 	return true;
 }
 
-/* Check that the sketch is the one whose token it was, with the description that was handed over. */
+/* Check that the redeemed sketch is the value of the token, and make this process its owner. */
 static inline void
 adopt(token_machine *m, token_value *v, const qs_sketch *sk)
 {
@@ -368,7 +365,7 @@ lose_value(token_value *v)
 	v->alive = v->in_transfer = false;
 }
 
-/* Release the memory of a sketch, in any process that still has it. */
+/* Drop a value's handle, in any process that has the sketch. */
 static inline void
 step_drop(token_machine *m)
 {
@@ -419,7 +416,10 @@ step_raise(token_machine *m)
 			m->value[i].subid = to;
 }
 
-/* What the worker may do: free the pending values, evict values, lose a value, or begin anew. */
+/*
+ * Let the worker free, evict or lose values, or reset all handles.  Or let a process publish a
+ * value.
+ */
 static inline void
 step_worker(token_machine *m)
 {
@@ -441,7 +441,7 @@ step_worker(token_machine *m)
 			if (remote)
 				(void) GpuLoseHandle(&remote->handle.ref); /* the handle keeps its owner */
 			break;
-		case 3: /* not the worker does this, but a process that looks up a stored value */
+		case 3: /* a process that looks up a stored value publishes it; the worker does not */
 			if (remote && v->alive && v->owner == me() && entry_of(v)->state == HANDLE_LIVE)
 			{
 				GpuPublishHandle(&remote->handle.ref, &key);
@@ -455,7 +455,7 @@ step_worker(token_machine *m)
 	}
 }
 
-/* Make one step, in a process chosen at random. */
+/* Make one step in a random process. */
 static inline void
 token_machine_step(token_machine *m)
 {

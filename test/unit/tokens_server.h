@@ -1,11 +1,11 @@
 /*
  * tokens_server.h
- *		What handles and tokens call in PostgreSQL, for tests without a server.
+ *		Stand-ins for the PostgreSQL functions that handles and tokens call.
  *
  * gpu/handles.c and gpu/sketch_token.c are compiled against PostgreSQL's headers, but not
- * linked with PostgreSQL.  This file has the functions that they call: locks that only
- * count, processes that are entries of a table, errors that jump.  It defines functions
- * and variables, so only one file of a program may include it.
+ * linked with PostgreSQL.  In this file locks only count, processes are elements of a
+ * table, and errors jump.  The file defines global functions and variables, so only one
+ * source file of a program may include it.
  *
  * test/unit/tokens_server.h
  */
@@ -30,7 +30,7 @@
 
 enum
 {
-	/* A leader with two workers, another leader with one, and a leader without workers. */
+	/* a leader with two workers, a leader with one worker, and a process without workers */
 	PROCESSES = 6
 };
 
@@ -85,14 +85,14 @@ GetAuthenticatedUserId(void)
 	return 10;
 }
 
-/* No test depends on when a copy was used. */
+/* No test depends on the time of the last use. */
 TimestampTz
 GetCurrentTimestamp(void)
 {
 	return 0;
 }
 
-/* Random enough for tests: never the same twice, and not known to the machine. */
+/* Each call returns different bytes, which the machine does not know. */
 bool
 pg_strong_random(void *bytes, size_t length)
 {
@@ -148,7 +148,7 @@ errfinish(const char *file, int line, const char *function)
 	longjmp(on_error, 1);
 }
 
-/* Stands in for the engine's function.  No sketch has its tables on a device here. */
+/* Replaces the engine's function.  No sketch has tables on a device in these tests. */
 void
 GpuSketchBecomeRemote(qs_sketch *sk, const GpuRef *ref)
 {

@@ -1,6 +1,8 @@
 /*
  * top_pair_mutants.h
- *		Pairs of lists of top keys that need not fit each other: see pair_mutants.h.
+ *		Pairs of lists of top keys that need not match each other.
+ *
+ * See pair_mutants.h.
  *
  * test/unit/top_pair_mutants.h
  */
@@ -10,7 +12,7 @@
 #include "mutator.h"
 #include "top_support.h"
 
-/* Fields of the list's header and of its sketch's header: n, texts, encoding, bound, structure, keys. */
+/* Header fields of the list and of its sketch: n, texts, encoding, bound, structure, keys. */
 static const struct
 {
 	uint64_t at;
@@ -18,7 +20,7 @@ static const struct
 } top_fields[] = { { 4, 4 },  { 12, 1 }, { 13, 1 }, { 16, 8 },  { 24, 8 }, { 32, 8 },
 				   { 40, 8 }, { 68, 1 }, { 96, 4 }, { 100, 4 }, { 80, 8 }, { 88, 8 } };
 
-/* Returns a list, mostly damaged by a field of another list or by a changed field. */
+/* Returns a list.  Two of three lists have a field of another list or a changed field. */
 static inline test_bytes
 pair_list(mutator *m)
 {
@@ -49,7 +51,10 @@ pair_list(mutator *m)
 	return b;
 }
 
-/* Merge or subtract "from"; the result is written and valid if the lists match. */
+/*
+ * Merge b into a, or subtract b from a.  Mismatched lists must be refused, and a must stay
+ * valid.
+ */
 static inline void
 pair_of_lists(const test_bytes *a, const test_bytes *b, bool subtract)
 {

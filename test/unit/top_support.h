@@ -1,10 +1,9 @@
 /*
  * top_support.h
- *		What tests and fuzzers of top keys share: sketches with candidates beside
- *		exact counts, and everything that is done with bytes.
+ *		Sketches with candidates and exact counts, for tests and fuzzers of top keys.
  *
- * The text of a key is its fingerprint in hexadecimal digits, so that a text at a wrong key
- * is noticed.
+ * The text of a key is its fingerprint in hexadecimal digits, so a text at a wrong key is
+ * noticed.
  *
  * test/unit/top_support.h
  */
@@ -18,7 +17,7 @@
 
 #define TOP_KEYS 20000
 
-/* Offsets of the format; see sketch/top.h. */
+/* Offsets of header fields; see sketch/top.h. */
 enum
 {
 	AT_N = 4,
@@ -62,7 +61,7 @@ top_text(uint64_t fingerprint, char *text)
 	sprintf(text, "%llx", (unsigned long long) fingerprint);
 }
 
-/* Count a batch as the layers above do. */
+/* Count a batch, and set the texts of new candidates. */
 static inline qb_status
 top_try_batch(top_counted *c, const uint64_t *key, const int64_t *weight, size_t count)
 {
@@ -86,8 +85,8 @@ top_try_batch(top_counted *c, const uint64_t *key, const int64_t *weight, size_t
 }
 
 /*
- * Add rows, in batches of any size, of "keys" keys that begin with number "first".  Keys
- * with small numbers are more frequent.
+ * Add random rows in random batches.  Key numbers start at "first", and small numbers are more
+ * frequent.
  */
 static inline void
 top_fill(top_counted *c, test_rng *rng, uint64_t first, uint64_t keys, size_t rows)
@@ -115,7 +114,7 @@ top_fill(top_counted *c, test_rng *rng, uint64_t first, uint64_t keys, size_t ro
 	}
 }
 
-/* Check everything that top.h promises. */
+/* Check all promises of top.h. */
 static inline void
 top_check(top_counted *c)
 {
@@ -182,7 +181,7 @@ top_sample(int kind)
 
 #define TOP_SAMPLES 5
 
-/* Do everything that is done with bytes from outside, if they are accepted. */
+/* Read, merge and subtract the bytes, as far as the checks accept them. */
 static inline void
 top_use(const uint8_t *bytes, uint64_t length)
 {
@@ -230,7 +229,7 @@ top_use(const uint8_t *bytes, uint64_t length)
 	test_no_leak();
 }
 
-/* Make both checksums fit the bytes. */
+/* Repair the checksums of the list and of its sketch. */
 static inline void
 top_repair(uint8_t *bytes, uint64_t length)
 {

@@ -1,9 +1,9 @@
 /*
  * trials.h
- *		Many mutants, in as many processes as there are processors.
+ *		Many mutants, tried in one process per processor.
  *
- * The environment variable QSKETCH_MUTANTS says how many mutants of each type are
- * tried.  They are the same each time, and are shared among the processors.
+ * QSKETCH_MUTANTS in the environment sets the number of mutants of each type.  Mutants are
+ * the same in each run.
  *
  * test/unit/trials.h
  */
@@ -15,10 +15,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Tries one mutant; returns true if it was valid. */
+/* Tests one mutant; returns true if the mutant was valid. */
 typedef bool (*trial)(mutator *m);
 
-/* Try one share of the mutants; returns how many of them were valid. */
+/* Test every "shares"-th mutant; returns the number of valid mutants. */
 static uint64_t
 try_share(trial try, uint64_t share, uint64_t shares, uint64_t count)
 {
@@ -36,8 +36,8 @@ try_share(trial try, uint64_t share, uint64_t shares, uint64_t count)
 }
 
 /*
- * Try a share in a process of its own.  The process succeeds if nothing failed and enough
- * mutants were valid.
+ * Start a process for one share of the mutants.  The process succeeds if no check fails and at
+ * least 5 % of its mutants are valid.
  */
 static pid_t
 start_share(trial try, uint64_t share, uint64_t shares, uint64_t count)

@@ -1,6 +1,6 @@
 /*
  * unmix.h
- *		Inverses of the hashes that have no secret: they make keys with any wanted hash.
+ *		Inverses of the hash functions without a secret, to make keys with given hashes.
  *
  * test/unit/unmix.h
  */
@@ -9,7 +9,10 @@
 
 #include <stdint.h>
 
-/* The inverse of an odd factor modulo 2^64: each of Newton's steps doubles the number of right bits. */
+/*
+ * Returns the inverse of an odd number modulo 2^64.  Each Newton step doubles the number of
+ * right bits.
+ */
 static inline uint64_t
 test_inverse_of(uint64_t odd)
 {
@@ -32,7 +35,7 @@ test_unshift(uint64_t x, int by)
 	return y;
 }
 
-/* The inverse of qb_mix64(). */
+/* Returns the inverse of qb_mix64(). */
 static inline uint64_t
 test_unmix(uint64_t x)
 {
