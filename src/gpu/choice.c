@@ -1,42 +1,47 @@
 /*
  * choice.c
- *		What qsketch.device = auto chooses: whether the state of an aggregate is made on a
- *		GPU, and whether keys are looked up there.
+ *		Chooses for qsketch.device = auto whether a GPU makes a state or looks keys up.
  *
- * A process that sends its keys to a GPU saves the time of adding them to tables.  The larger
- * the tables, the more of them lie outside of the CPU's caches, and the longer that time is.
- * The time is shared by all processes of a plan, but one GPU serves all of them.  So the size
- * from which on a GPU is faster grows with the number of processes.  Measured with the column
- * scan, a GPU was faster at 256 kB with 8 processes and at 512 kB with 16, and as fast at 256 kB
- * with 16 (docs/engineering/gpu-worker.md).
+ * A process that sends its keys to a GPU saves the time of adding them to tables.  This time is
+ * longer for large tables, because most of their bytes are outside of the CPU's caches.  On the
+ * CPU, all processes of a plan divide the work, but a single GPU serves all processes.  So the
+ * smallest size for which a GPU is faster grows with the number of processes.  In measurements with
+ * the column scan, a GPU was faster than the CPU at 256 kB with 8 processes, and at 512 kB with 16
+ * processes.  At 256 kB with 16 processes both were equally fast (docs/engineering/gpu-worker.md).
  *
- * Keys that come row by row from the executor take at least three times as long before they are
- * added.  So a process sends a third of the keys in the same time.
+ * The executor passes keys row by row, and then a process needs at least three times as long for a
+ * key as with the column scan.  So in the same time it sends a third of the keys.
  *
- * Making tables on a device and fetching them takes as long as adding a number of keys on the
- * CPU.  With fewer keys the state stays on the CPU.  The sketches of a parallel plan are
- * merged on the device and fetched once, but filters are fetched by each process and merged
- * by the CPU.  A part of the time is the same for tables of any size.  The groups of a scan
- * together take this part once.
+ * Making tables on a device and fetching them takes as long as adding a certain number of keys on
+ * the CPU.  With fewer keys the state stays on the CPU.  Sketches of a parallel plan are merged on
+ * the device and fetched once.  Filters are fetched by each process and merged by the CPU.  Part of
+ * the time for making and fetching does not depend on the size of the tables.  The groups of a scan
+ * need this part only once.
  *
  * src/gpu/choice.c
  */
 #include "gpu/gpu.h"
 #include "pgbase/value.h"
 
-/* The smallest sketch that goes to a GPU, and the size that each process of the plan adds to it. */
+/*
+ * The smallest sketch for which a GPU is used: SKETCH_BYTES, but at least PROCESS_BYTES for each
+ * process of the plan.
+ */
 #define SKETCH_BYTES  (256 * 1024)
 #define PROCESS_BYTES (32 * 1024)
 
-/* The number of processes with keys from the executor that send as many keys as one column scan. */
+/*
+ * With keys from the executor, this many processes send as many keys as one process with the column
+ * scan.
+ */
 #define EXECUTOR_PROCESSES 3
 
-/* The smallest sketch that is kept on a GPU, in which keys are looked up there. */
+/* The size of a sketch from which on keys are looked up on a GPU. */
 #define LOOKUP_BYTES (1024 * 1024)
 
 /*
- * The fewest keys for which making a sketch on a GPU and fetching it pays: KEYS_LEAST at all,
- * and a key for each BYTES_OF_KEY bytes of tables.
+ * The fewest keys for which making a sketch on a GPU and fetching it pays: at least KEYS_LEAST, and
+ * one key for each BYTES_OF_KEY bytes of tables.
  */
 #define KEYS_LEAST   262144
 #define BYTES_OF_KEY 96

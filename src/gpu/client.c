@@ -1,14 +1,13 @@
 /*
  * client.c
- *		A backend's calls to the GPU worker: one request, or many in a row; lookups in cached
- *		values.
+ *		A backend's calls to the GPU worker: one request, or many in a row; cached values.
  *
- * The worker serves posted requests in the background.  The backend continues at once, and
+ * The worker serves posted requests in the background.  The backend continues without waiting, and
  * learns of an error when it requests the value.
  *
- * A long transfer with replies has several requests in progress, each with a slot.  It takes
- * a further slot only if one is free: a backend that holds replies never waits for a slot, so
- * backends cannot block one another.
+ * A long transfer with replies has several requests in progress, each with a slot.  It takes a
+ * further slot only if a slot is free.  A backend that holds replies never waits for a slot, so
+ * that two backends cannot block each other.
  *
  * src/gpu/client.c
  */
@@ -45,7 +44,10 @@ raise_missing(void)
 				 : errhint("Set qsketch.device to auto to use the CPU until there is one.")));
 }
 
-/* True if lookups and new states may use the worker. */
+/*
+ * True if lookups and new states may use the worker.  Raises an error if a GPU is required and not
+ * available.
+ */
 bool
 GpuIsWanted(void)
 {
@@ -66,7 +68,7 @@ GpuReason(void)
 	return GpuMissingReason();
 }
 
-/* Send a request, wait, and copy the shape of the reply; false: the value is gone. */
+/* Send a request, wait, and copy "bytes" bytes of the reply's shape; false: the value is gone. */
 static bool
 ask(GpuSlot *slot, void *reply, Size bytes, qb_status *status)
 {
@@ -157,7 +159,7 @@ GpuPostAll(const GpuTransfer *transfer)
 	}
 }
 
-/* A queue of requests in progress, oldest first, with the pieces that they are for. */
+/* A queue of requests in progress, oldest first, with the offset of each request's piece. */
 typedef struct Way
 {
 	GpuSlot *slot[GPU_HELD_MAX];
@@ -168,9 +170,8 @@ typedef struct Way
 } Way;
 
 /*
- * The most requests in progress.  Up to 8 requests for chunks of one device are served
- * together.  Twice as many are in progress for each device, so that some are left to be
- * served next.
+ * The most requests in progress.  For chunks, the worker serves up to 8 requests of each device
+ * together, while the next 8 wait.
  */
 static uint64
 most_on_way(const GpuTransfer *transfer)
@@ -178,7 +179,7 @@ most_on_way(const GpuTransfer *transfer)
 	return transfer->chunks ? Max(GPU_HELD, GPU_TOGETHER * gpu_shared->device_count) : GPU_HELD;
 }
 
-/* Request the next piece, if there is one and a free slot for it. */
+/* Request the next piece. False: no piece is left, or no slot is free. */
 static bool
 ask_next(const GpuTransfer *transfer, Way *way)
 {
@@ -200,7 +201,7 @@ ask_next(const GpuTransfer *transfer, Way *way)
 	return true;
 }
 
-/* Take the oldest reply; false: the value is gone. */
+/* Take the oldest reply; false: the value is gone, or the piece failed. */
 static bool
 take_oldest(const GpuTransfer *transfer, Way *way)
 {
@@ -234,7 +235,7 @@ GpuAskAll(const GpuTransfer *transfer)
 	return there;
 }
 
-/* An array that is sent to the worker, or fetched from it. */
+/* An array that is sent to the worker, or fetched. */
 typedef struct Array
 {
 	const uint8 *from; /* NULL: the array is fetched */
@@ -293,7 +294,7 @@ GpuFetchArray(const GpuRef *ref, int op, int number, uint64 first, void *to, uin
 	return GpuAskAll(&transfer);
 }
 
-/* Keys that are sent to the worker, with weights, or with room for answers. */
+/* Keys that are sent to the worker, with their weights, or with the array for their answers. */
 typedef struct Keys
 {
 	const uint64 *key;
@@ -340,24 +341,23 @@ GpuPostKeys(const GpuRef *ref, int op, const uint64 *key, const int64 *weight, s
 /*
  * ---- waiting for the GPU worker: for a free slot, for a reply ----
  *
- * Each wait serves interrupts, and ends with an error when the worker fails.  Waits are
- * bounded: a backend gives up if for qsketch.gpu_timeout the worker finishes no piece of any
- * process's request.  Pieces are short, and processes are scheduled fairly
- * (worker/schedule.c).  So as long as any pieces are finished, the request of this process
- * advances, too.  While one of several devices hangs, no piece counts as finished
- * (worker/worker.c).
+ * Each wait serves interrupts, and ends with an error when the worker fails.  Waits are bounded: a
+ * backend gives up if the worker finishes no piece of any request for qsketch.gpu_timeout.  Pieces
+ * are short, and processes are scheduled fairly (worker/schedule.c).  Therefore the request of this
+ * process advances as long as the worker finishes pieces.  While a device hangs, no piece counts as
+ * finished (worker/worker.c).
  *
- * Slots with awaited replies are noted here until the replies are read.  If the query ends
- * before that, the slots are left to the worker.
+ * "held" has the slots with awaited replies until the replies are read.  If the query ends earlier,
+ * the worker frees these slots.
  */
 
-/* Longest sleep before the next check that the worker makes progress. */
+/* Longest sleep until the backend checks again that the worker makes progress. */
 #define POLL_MS 1000
 
-/* Longest sleep of a wait for a slot, because another process may take the slot that was freed. */
+/* Longest sleep of a wait for a slot, after which the backend tries again to take a slot. */
 #define SLOT_POLL_MS 100
 
-/* Measures for how long the worker has made no progress. */
+/* The last known progress of the worker, and the time since which it has not changed. */
 typedef struct Watch
 {
 	uint64 progress;
@@ -366,7 +366,7 @@ typedef struct Watch
 
 static GpuSlot *held[GPU_HELD_MAX];
 
-/* The wait events.  From PostgreSQL 17 on they have names. */
+/* The wait events, which have names from PostgreSQL 17 on. */
 typedef enum GpuWait
 {
 	WAIT_FOR_SLOT,
@@ -389,7 +389,7 @@ wait_event(GpuWait wait)
 #endif
 }
 
-/* Raise the error that the worker failed while this query had a value there. */
+/* Raise the error that the worker failed while it had a value of this query. */
 void
 GpuRaiseFailure(void)
 {
@@ -410,7 +410,7 @@ start_watch(Watch *watch)
 	watch->since = GetCurrentTimestamp();
 }
 
-/* Before each sleep, raise an error if waiting has become useless. */
+/* Before each sleep, raise an error if the worker has failed or makes no progress. */
 static void
 check_watch(Watch *watch)
 {
@@ -560,18 +560,18 @@ GpuAwaitStart(void)
 /*
  * ---- cached values: copies of stored values on devices, for lookups of many keys ----
  *
- * The name of a cached value has the value's header and says where the value is stored:
- * database, table, and number of the value, which is not reused while the value exists.  A
- * value that is not stored in a TOAST table is named by its header and a hash of all its
- * bytes.  The hash is keyed with a secret of this server, so that nobody can make two values
- * with the same name.
+ * The name of a cached value has the value's header, and the database, table and number under which
+ * the value is stored.  The number is not reused while the value exists.
  *
- * A query may compute many values, few of which are looked up again.  So a small one stays on
- * the device only if this process looks it up for the second time.  A stored value that is
- * short enough to stand in its row cannot be told from a computed one.
+ * A value outside of TOAST tables is named by its header and a hash of all its bytes.  The key of
+ * the hash is a secret of this server.  So no user can make two values with the same name.
  *
- * The worker may drop cached values at any time.  A lookup whose value is gone loads it
- * anew.
+ * A query may compute many values that are looked up only once.  So a small computed value stays on
+ * the device only if this process looks it up a second time.  A stored value that is short enough
+ * for its row is treated like a computed value.
+ *
+ * The worker may drop cached values at any time.  A lookup whose value is gone loads the value
+ * again.
  */
 
 bool
@@ -650,7 +650,10 @@ GpuLookupCached(const GpuLookup *lookup, const StoredName *name)
 	return found;
 }
 
-/* True if this process has recently looked up a value of this name. */
+/*
+ * True if this process has recently looked up a value of this name.  Otherwise the name is
+ * remembered.
+ */
 static bool
 was_seen(const StoredName *name)
 {

@@ -2,9 +2,9 @@
  * client.h
  *		A backend's calls to the GPU worker: one request, or many in a row.
  *
- * The functions here may wait.  A wait serves interrupts, is bounded, and ends with an error
- * if the worker has failed or does not answer.  Only the clients of families (*_client.c)
- * know what requests mean.
+ * These functions may wait.  A wait serves interrupts and is bounded.  It ends with an error if the
+ * worker has failed or makes no progress.  Only the clients of families (*_client.c) know what
+ * requests mean.
  *
  * src/gpu/client.h
  */
@@ -16,35 +16,35 @@
 #include "utils/palloc.h"
 
 /*
- * A transfer of pieces through slots, or one question to many values.  The family chooses the
- * unit of sizes and offsets: keys, words or bytes.
+ * A transfer of pieces through slots, or one request for each of many values.  The family chooses
+ * the unit of sizes and offsets: keys, words or bytes.
  */
 typedef struct GpuTransfer
 {
 	const GpuRef *ref;
-	bool each; /* piece i, of size 1, is for ref[i]; with serial 0 it is left out */
+	bool each; /* piece i, of size 1, is for ref[i]; no request if the serial is 0 */
 	int op;
-	uint64 all;  /* size of all pieces */
-	uint64 most; /* size of a piece */
+	uint64 all;  /* size of all pieces together */
+	uint64 most; /* most units in a piece */
 
 	/*
-	 * Writes the request for a piece.  "op" and the handle are set already.  NULL: nothing
-	 * else is needed.
+	 * Writes the request for a piece.  "op" and the handle are already set.  NULL: the request has
+	 * no other data.
 	 */
 	void (*ask)(const struct GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size);
 
 	/*
-	 * Takes a reply.  The transfer ends if the value is gone or a piece failed.  With
-	 * "all_replies" it does not end, and this function checks GpuIsAnswer() itself.
+	 * Reads a reply.  The transfer ends if the value is gone or a piece failed.  With "all_replies"
+	 * the transfer goes on, and this function checks GpuIsAnswer().
 	 */
 	void (*take)(const struct GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size);
 
 	bool all_replies;
-	bool chunks;   /* pieces are for chunks: more are requested at a time */
-	void *context; /* argument of both functions */
+	bool chunks;   /* pieces are for chunks, up to GPU_HELD_MAX at a time */
+	void *context; /* argument for "ask" and "take" */
 } GpuTransfer;
 
-/* True if the request was served, and its value existed. */
+/* True if the request was served successfully, and its value existed. */
 static inline bool
 GpuIsAnswer(const GpuSlot *slot)
 {
@@ -55,15 +55,15 @@ GpuIsAnswer(const GpuSlot *slot)
 extern void GpuPostAll(const GpuTransfer *transfer);
 
 /*
- * Request all pieces, several at a time, and take the replies in order; false: the value is
- * gone.
+ * Request all pieces, several at a time, and take the replies in order; false: the value is gone,
+ * or a piece failed.
  */
 extern bool GpuAskAll(const GpuTransfer *transfer);
 
 /*
- * Post an array of a value, or fetch one from byte "first" on; false: the value is gone.  A
- * slot has "bytes" bytes of the array, from byte "offset" on.  If the value has several
- * arrays, "count" is the number of the array.
+ * GpuPostArray() posts an array of a value.  GpuFetchArray() fetches an array from byte "first" on;
+ * false: the value is gone, or a piece failed.  A slot carries "bytes" bytes of the array, from
+ * byte "offset" on.  If the value has several arrays, "count" is the number of the array.
  */
 extern void GpuPostArray(const GpuRef *ref, int op, const void *array, uint64 bytes);
 extern bool
@@ -74,17 +74,17 @@ extern void
 GpuPostKeys(const GpuRef *ref, int op, const uint64 *key, const int64 *weight, size_t count);
 
 /*
- * Send a request with one reply, and copy "bytes" bytes of the reply's shape.  Returns
+ * Send a request, wait for the reply, and copy "bytes" bytes of the reply's shape.  Returns
  * QB_NO_MEMORY also if the value is gone.
  */
 extern qb_status GpuAskOne(GpuSlot *slot, void *reply, Size bytes);
 
-/* GpuAskOne() for a value that cannot be made anew.  Raises an error if the value is gone. */
+/* Like GpuAskOne(), but raises an error if the value is gone. */
 extern qb_status GpuFetchOne(GpuSlot *slot, void *reply, Size bytes);
 
 /*
- * Make a value by a request with this "count" and shape; false: there is no handle or no
- * memory for it.
+ * Make a value by a request with this "count" and shape; false: no handle is free, or the worker
+ * has no memory.
  */
 extern bool
 GpuMake(GpuFamily family, int op, int count, const void *shape, Size bytes, GpuRef *ref);
@@ -97,32 +97,35 @@ typedef struct GpuScopedHandle
 	MemoryContextCallback callback;
 } GpuScopedHandle;
 
-/* Have a handle dropped when "context", which has the memory of "handle", is reset. */
+/*
+ * Have the handle dropped when "context" is reset.  The struct "handle" must be allocated in
+ * "context".
+ */
 extern void GpuScopeHandle(GpuScopedHandle *handle, const GpuRef *ref, MemoryContext context);
 extern void GpuDropScopedHandle(GpuScopedHandle *handle);
 
 /* ---- waiting for the GPU worker: for a free slot, for a reply ---- */
 
 /*
- * Take a free slot, and prepare it for a request.  With "try" it returns NULL if no slot is
- * free; otherwise it waits.
+ * Take a free slot, and prepare it for a request.  If no slot is free, wait for a slot; if "try"
+ * is set, return NULL instead.
  */
 extern GpuSlot *GpuTakeSlot(const GpuRef *ref, int op, bool try);
 
-/* Submit a request whose reply is not awaited. */
+/* Submit a request without waiting for a reply. */
 extern void GpuPost(GpuSlot *slot);
 
-/* Submit a request whose reply this backend will await; await it. */
+/* GpuAsk() submits a request with a reply. GpuAwait() waits for the reply. */
 extern void GpuAsk(GpuSlot *slot);
 extern void GpuAwait(GpuSlot *slot);
 
-/* Give back a slot whose reply was read. */
+/* Free a slot whose reply was read. */
 extern void GpuDone(GpuSlot *slot);
 
-/* Give up the slots whose replies a failed call still awaits. */
+/* Abandon all slots with awaited replies, after an error. */
 extern void GpuLeaveSlots(void);
 
-/* The most slots that a backend holds at a time: for one device, and for chunks on all devices. */
+/* The most slots that a backend holds at a time: GPU_HELD, or GPU_HELD_MAX for chunks. */
 #define GPU_HELD     32
 #define GPU_HELD_MAX (GPU_TOGETHER * GPU_DEVICES_MAX)
 

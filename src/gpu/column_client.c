@@ -1,10 +1,10 @@
 /*
  * column_client.c
- *		A backend's side of the GPU worker: cached columns, and calls.
+ *		A backend's requests for cached columns to the GPU worker.
  *
- * A chunk is made by posting its pages.  Only the last reply tells whether the worker had
- * memory for them.  From then on the chunk belongs to no backend, like a cached value, and is
- * found by its name.
+ * A backend posts the pages of a new chunk.  Only the last reply tells whether the worker had
+ * memory for the pages.  Afterwards the chunk has no owner, like a cached value, and is found by
+ * its name.
  *
  * src/gpu/column_client.c
  */
@@ -15,10 +15,10 @@
 #include "access/htup_details.h"
 #include "utils/timestamp.h"
 
-/* Bytes of a slot for pages and values.  The rest of the slot has room for a bitmap of NULLs. */
+/* Bytes of a slot for pages and values. The bitmap of NULLs fits into the remaining bytes. */
 #define LOAD_BYTES (GPU_SLOT_BYTES - GPU_SLOT_KEYS / 8)
 
-/* The most bytes that a page takes in a slot. */
+/* The most bytes of a page in a slot. */
 #define PAGE_BYTES (sizeof(GpuColumnPage) + MaxHeapTuplesPerPage * sizeof(uint64))
 
 bool
@@ -40,11 +40,11 @@ name_copy(const GpuColumn *column, uint32 chunk, StoredName *name)
 	memcpy(name->header, column, sizeof(*column));
 }
 
-/* State of a search for the cached chunks of a column. */
+/* A search for the cached chunks of a column. */
 typedef struct Finding
 {
-	GpuRef *ref;   /* for each chunk; or NULL */
-	uint32 *pages; /* for each chunk: its copied pages; or NULL */
+	GpuRef *ref;   /* the handle of each chunk; or NULL */
+	uint32 *pages; /* for each chunk: number of its cached pages; or NULL */
 	uint32 chunks;
 	int found;
 } Finding;
@@ -110,7 +110,7 @@ list_copy_of(GpuHandle *handle, void *context)
 	copy->ref = GpuRefOf(handle);
 }
 
-/* Columns with evicted chunks are listed, too, even if they have no chunk left. */
+/* List the columns with evicted chunks, including columns that have no chunk left. */
 static void
 list_pushed_out(Listing *listing)
 {
@@ -155,7 +155,7 @@ GpuColumnForgetPushedOut(const GpuColumn *column)
 	GpuForgetPushedOut(&name);
 }
 
-/* ---- making a chunk ---- */
+/* ---- loading a chunk ---- */
 
 static void
 start_slot(GpuColumnLoad *load)
@@ -178,7 +178,7 @@ GpuColumnBegin(GpuColumnLoad *load, const GpuColumnShape *shape)
 	return GpuMake(GPU_FAMILY_COLUMN, COLUMN_CREATE, 0, shape, sizeof(*shape), &load->ref);
 }
 
-/* Post the pages that have gathered in the slot. */
+/* Post the pages that are ready for the next slot. */
 static void
 post_pages(GpuColumnLoad *load)
 {
@@ -227,12 +227,12 @@ GpuColumnAdd(GpuColumnLoad *load, uint32 page, uint64 lsn, int rows, const bool 
 	load->rows += rows;
 }
 
-/* State of a search for older chunks with the same name as a new one. */
+/* A search for older chunks with the same name as a new chunk. */
 typedef struct Older
 {
 	uint64 chunk;
 	uint64 serial; /* serial of the new chunk */
-	GpuRef ref;    /* an older chunk; serial 0: none */
+	GpuRef ref;    /* an older chunk; serial 0: no older chunk */
 } Older;
 
 static void
@@ -244,7 +244,7 @@ find_older(GpuHandle *handle, void *context)
 		older->ref = GpuRefOf(handle);
 }
 
-/* Free chunks of the same pages that another session has made meanwhile. */
+/* Free older chunks of the same pages, which another session has loaded meanwhile. */
 static void
 forget_older(const GpuRef *ref, const StoredName *name)
 {
@@ -296,8 +296,8 @@ take_state(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 }
 
 /*
- * Read the states that the worker shows in shared memory.  The chunks that the worker must be
- * asked about are left in "ask".
+ * Read the states that the worker publishes in shared memory.  In "ask", the serial of a chunk
+ * becomes 0 if its state was published.
  */
 static void
 take_chunk_states(GpuRef *ask, uint32 count, GpuColumnState *state)
@@ -354,10 +354,7 @@ GpuColumnLsns(const GpuRef *ref, uint64 *lsn)
 	return GpuFetchArray(ref, COLUMN_LSNS, 0, 0, lsn, GPU_CHUNK_PAGES * sizeof(uint64));
 }
 
-/*
- * Waits for the reply, so that a chunk that is gone gives a status, and not an error of the
- * worker.
- */
+/* Waits for the reply. If the chunk is gone, nothing is done. */
 void
 GpuColumnRenew(const GpuRef *ref, uint64 old_lsn, uint64 map_lsn, const GpuPages *pages)
 {
@@ -386,7 +383,7 @@ GpuColumnWant(GpuSlot *slot, const GpuColumnChunk *chunk)
 
 /* ---- keys of cached columns for values on a device ---- */
 
-/* The last known device of a chunk; 0: not known. */
+/* The last known device of a chunk; 0 if it is unknown. */
 static int
 device_of(const GpuColumnChunk *chunk)
 {
@@ -395,7 +392,7 @@ device_of(const GpuColumnChunk *chunk)
 	return device < 0 || device >= GPU_DEVICES_MAX ? 0 : device;
 }
 
-/* A chunk, and the number of earlier chunks on its device. */
+/* A chunk, and its rank: the number of earlier chunks on its device. */
 typedef struct Ranked
 {
 	uint32 rank;
@@ -440,14 +437,15 @@ GpuColumnInterleave(GpuColumnChunk *chunk, int chunks)
 typedef struct Chunks
 {
 	const GpuColumnChunk *chunk;
-	uint64 last[GPU_DEVICES_MAX]; /* the last chunk on each device */
+	uint64 last[GPU_DEVICES_MAX]; /* the last chunk of each device */
 	int64 *added;
-	GpuGroupValues *groups;            /* the groups' values that get the keys; or NULL */
-	GpuGroupValues *const *each_group; /* those of each chunk; or NULL */
+	GpuGroupValues *groups; /* values of groups that receive the keys of all chunks; or NULL */
+	GpuGroupValues *const
+		*each_group; /* for each chunk: the values that receive its keys; or NULL */
 	bool complete;
 } Chunks;
 
-/* The groups' values that get the keys of a chunk; NULL: one value gets them. */
+/* The values of groups that receive the keys of a chunk; NULL: a single value receives them. */
 static GpuGroupValues *
 groups_of(const Chunks *chunks, uint64 at)
 {
@@ -477,7 +475,7 @@ ask_chunk(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 	memset(groups_in(slot)->added, 0, sizeof(groups->added));
 }
 
-/* Add the number of keys that each group got. */
+/* Add the number of keys that a reply has for each group. */
 static void
 take_groups(GpuGroupValues *all, GpuSlot *slot)
 {
@@ -487,7 +485,7 @@ take_groups(GpuGroupValues *all, GpuSlot *slot)
 		all->added[i] += groups_in(slot)->added[i];
 }
 
-/* If a chunk failed or is gone, the keys of its first pages may already have been added. */
+/* If a chunk failed or is gone, the keys of its first pages may already be added. */
 static void
 take_chunk(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {
@@ -553,7 +551,7 @@ GpuColumnSendEach(int op, const GpuRef *ref, GpuGroupValues *const *groups,
 	return send_chunks(ref, true, op, &all, chunks);
 }
 
-/* ---- distinct keys of cached columns, and how often each came ---- */
+/* ---- distinct keys of cached columns, and their counts ---- */
 
 static void
 ask_counts(GpuSlot *slot, const GpuColumnChunk *chunk, int most)
@@ -564,7 +562,7 @@ ask_counts(GpuSlot *slot, const GpuColumnChunk *chunk, int most)
 	GpuColumnWant(slot, chunk);
 }
 
-/* Take the reply; false: the chunk is gone, or the device has no memory. */
+/* Read a reply; false: the chunk is gone, or its device has no memory. */
 static bool
 take_counts(const GpuSlot *slot, const GpuColumnChunk *chunk, int most, GpuKeyCounts *counts)
 {

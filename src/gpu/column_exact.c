@@ -12,10 +12,10 @@
 
 StaticAssertDecl(GPU_DEVICES_MAX <= QS_CUDA_RANGES_MAX, "each device has a range");
 
-/* The shape of a request or reply. */
+/* The shape of all requests and replies. */
 typedef struct ExactShape
 {
-	uint64 number; /* EXACT_CREATE: most keys; replies: bits of devices, or keys */
+	uint64 number; /* EXACT_CREATE: most keys; replies: a bitmap of devices, or a number of keys */
 	int device;    /* the device that serves the request */
 } ExactShape;
 
@@ -35,12 +35,12 @@ GpuExactBegin(GpuRef *ref, uint64 keys)
 	return GpuMake(GPU_FAMILY_EXACT, EXACT_CREATE, 0, &shape, sizeof(shape), ref);
 }
 
-/* The keys of a range, on one device, ordered by how often they came. */
+/* The keys of a range on one device, by descending count. */
 typedef struct Range
 {
 	int device;
 	uint64 found; /* distinct keys in the range */
-	int wanted;   /* keys to fetch */
+	int wanted;   /* number of keys to fetch */
 	int next;
 	GpuExactKey *best;
 } Range;
@@ -49,7 +49,7 @@ typedef struct Ranges
 {
 	const GpuRef *ref;
 	int count;
-	int pieces; /* most pieces in which the keys of a range are read */
+	int pieces; /* most pieces in which a range is read */
 	Range range[GPU_DEVICES_MAX];
 } Ranges;
 
@@ -59,7 +59,7 @@ ask_range(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 	shape_in(slot)->device = ((const Ranges *) transfer->context)->range[at].device;
 }
 
-/* The reply of EXACT_ORDER, the last of these requests, has the number of keys in the range. */
+/* The reply of EXACT_ORDER, the last request, has the number of keys in the range. */
 static void
 take_range(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {
@@ -81,7 +81,7 @@ ask_devices(Ranges *all, GpuExactOp op)
 	return GpuAskAll(&transfer);
 }
 
-/* Find the devices that have keys, and have each of them order a range; false: no memory. */
+/* Find the devices that have keys, and have each of them sort a range; false: no memory. */
 static bool
 order_ranges(Ranges *all)
 {
@@ -96,7 +96,7 @@ order_ranges(Ranges *all)
 		   ask_devices(all, EXACT_ORDER);
 }
 
-/* The range of a piece, with the piece's first key and number of keys, which may be 0. */
+/* The range of a piece, and the piece's first key and number of keys. The number may be 0. */
 static Range *
 find_piece(const GpuTransfer *transfer, uint64 at, int *first, int *count)
 {
@@ -130,7 +130,10 @@ take_best(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 		range->best[first + i] = (GpuExactKey){ .key = key[i], .times = key[count + i] };
 }
 
-/* Read the most frequent keys of each range, at most "most"; false: they are gone. */
+/*
+ * Read the most frequent keys of each range, at most "most"; false: the value is gone, or a device
+ * failed.
+ */
 static bool
 read_ranges(Ranges *all, int most)
 {
@@ -154,7 +157,7 @@ read_ranges(Ranges *all, int most)
 	return GpuAskAll(&transfer);
 }
 
-/* The range with the next key in the order of all keys; NULL: none is left. */
+/* The range whose next key is the most frequent of all; NULL: no keys are left. */
 static Range *
 next_range(Ranges *all)
 {
@@ -190,38 +193,41 @@ GpuExactBest(const GpuRef *ref, int most, int *count)
 }
 
 /*
- * ---- what the GPU worker does with exact counts of keys: the handler of their requests ----
+ * ---- exact counts of keys in the GPU worker: the handler of their requests ----
  *
- * Each device counts the keys of its own chunks, and orders a range of the keys of all.  The
- * ranges have about the same number of keys.  Their bounds are chosen among samples of all
- * lists, by the number of keys that each sample represents.
+ * Each device counts the keys of its own chunks, and sorts one range of all keys.  The ranges have
+ * about equal numbers of keys.  Their bounds are chosen from samples of all lists, by the number of
+ * keys that each sample represents.
  *
- * Counts have room for the keys that a device sorts in a piece of work, or for all keys if
- * they are fewer, or for as many as there is memory for.  If there are several devices, there
- * is room for all keys twice, since a range lies beside the device's list.  Chunks are not
- * freed to make room, because they have the keys to be counted.
+ * The counts of a device have memory for the keys of one piece of work, or for all keys if these
+ * are fewer.  If several devices are in use, memory for twice the number of all keys is needed,
+ * because a device stores its list and its range.  If device memory is short, the counts are
+ * smaller.  Chunks are not freed to get memory, because the chunks have the keys.
  */
 
-/* The least room, in keys.  With less room, a list of distinct keys would soon fill it. */
+/*
+ * The smallest size of counts, in keys.  The list of distinct keys would soon fill smaller counts.
+ */
 #define LEAST_ROOM 8192
 
 /* The counts of the keys on one device. */
 typedef struct Counts
 {
-	qs_cuda_exact *exact; /* NULL: no keys have come */
+	qs_cuda_exact *exact; /* NULL: no keys have arrived */
 	uint64 listed;        /* distinct keys in the device's list */
 	int64 sample[QS_CUDA_SAMPLES];
-	uint64 range_start[QS_CUDA_RANGES_MAX + 1]; /* begin of each range in the list; its end */
-	uint64 found;                               /* distinct keys in the range of this device */
+	uint64
+		range_start[QS_CUDA_RANGES_MAX + 1]; /* begin of each range in the list; end of the last */
+	uint64 found;                            /* distinct keys in the range of this device */
 } Counts;
 
 /* The counts of a handle.  Bits of devices: 1 << index. */
 typedef struct ExactValue
 {
-	uint64 keys; /* upper limit of the keys */
+	uint64 keys; /* upper limit of the number of keys */
 	uint32 devices;
 	uint32 listed;  /* devices that have a list */
-	uint32 bounded; /* devices whose list has the bounds of the ranges */
+	uint32 bounded; /* devices whose "range_start" is set */
 	Counts on[GPU_DEVICES_MAX];
 } ExactValue;
 
@@ -267,8 +273,7 @@ make_on(const ExactValue *h, int device, qs_cuda_exact **exact)
 }
 
 /*
- * The counts of a device that is about to get keys, created if there are none; NULL: that
- * failed.
+ * The counts of a device that will receive keys, created if necessary; NULL: the creation failed.
  */
 static qs_cuda_exact *
 exact_on(ExactValue *h, int device, qb_status *status)
@@ -295,7 +300,6 @@ serve_create(GpuSlot *slot)
 	return QB_OK;
 }
 
-/* Count gathered keys. */
 static qb_status
 add_gathered(GpuSlot *slot, const GpuGathered *gathered)
 {
@@ -328,8 +332,8 @@ serve_devices(ExactValue *h, GpuSlot *slot)
 }
 
 /*
- * Choose the device of a request.  Keys from the host go to the first device that has
- * counts.  Other requests name their device.
+ * Choose the device of a request.  Keys from a backend are sent to the first device that has
+ * counts. Other requests name their device.
  */
 static int
 choose_device(GpuSlot *slot)
@@ -378,8 +382,8 @@ serve_list(ExactValue *h, GpuSlot *slot)
 }
 
 /*
- * A device that has all keys of its chunks makes its list now, while other devices still
- * count.  EXACT_LIST then finds nothing to do, unless more keys have come by EXACT_KEYS.
+ * After its last chunk a device makes its list, while other devices still count.  EXACT_LIST then
+ * finds the list complete, unless EXACT_KEYS has added keys.
  */
 static qb_status
 serve_column(ExactValue *h, GpuSlot *slot)
@@ -409,7 +413,7 @@ compare_samples(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The samples of all lists, sorted; *keys is the number of keys that they represent. */
+/* Get the samples of all lists, sorted. *keys is the number of keys that they represent. */
 static int
 sort_samples(const ExactValue *h, Sample *sample, uint64 *keys)
 {
@@ -472,8 +476,8 @@ serve_find(ExactValue *h, GpuSlot *slot)
 }
 
 /*
- * List the slices of all lists that are in the range of a device.  The device's slice comes
- * first, so that each device begins with another list.
+ * List the slices of all lists that are in the range of a device.  The device's own slice is the
+ * first, so that each device begins with a different list.
  */
 static int
 list_slices(const ExactValue *h, int device, qs_cuda_exact_slice *slice)
@@ -494,7 +498,7 @@ list_slices(const ExactValue *h, int device, qs_cuda_exact_slice *slice)
 	return slices;
 }
 
-/* Serve EXACT_ORDER.  A piece adds one slice; the last one orders the range. */
+/* Serve EXACT_ORDER. Each piece adds one slice. The last piece sorts the range. */
 static qb_status
 serve_order(ExactValue *h, GpuSlot *slot)
 {
@@ -559,8 +563,8 @@ location_of_exact(int index)
 }
 
 /*
- * EXACT_FIND and EXACT_ORDER read the lists of other devices.  The backend has waited for the
- * requests before them, and that is checked.
+ * EXACT_FIND and EXACT_ORDER read the lists of other devices.  The backend waits for the replies of
+ * earlier requests first, and the handlers check that the lists exist.
  */
 const GpuHandler gpu_exact_handler = {
 	.serve = serve_exact,

@@ -1,20 +1,20 @@
 /*
  * column_gpu.h
- *		Cached columns on a GPU: names, requests and what slots hold, and a backend's calls.
+ *		Cached columns on a GPU: names, requests, what slots hold, and a backend's calls.
  *
- * A column is cached in chunks.  A chunk has the values of one column in the heap pages
- * that one page of the visibility map covers.  A value takes 64 bits.  It is a number
- * that has the order of the values (base/selection.h), or for types without such a number
- * the fingerprint of the key.  The worker keeps values in device memory, in the order of
- * the pages and of the rows on them.  In its own memory it keeps where the rows of each
- * page begin, the page's LSN when it was copied, and which pages were copied at all.
+ * A column is cached in chunks.  A chunk has the values of one column in the heap pages that one
+ * page of the visibility map covers.  A value takes 64 bits: a number that has the order of the
+ * values (base/selection.h), or the fingerprint of the key for types without such a number.  The
+ * worker stores values in device memory, in the order of the pages and of the rows on them.
  *
- * A NULL has its row among the values, so that the i-th row of a page is the same row in
- * the chunks of all columns.  A bitmap says which rows are NULL.  Chunks without NULLs
- * have none.
+ * The worker's own memory has the first row and the LSN of each page, and the set of cached pages.
+ * The LSN of a page is from the time when the page was cached.
  *
- * Values of a chunk never change.  Two things may change: the set of pages that count as
- * copied, and the LSN of the map's page at which that set was found.
+ * A NULL has its row among the values.  Therefore the i-th row of a page is the same row in the
+ * chunks of all columns.  A bitmap says which rows are NULL.  Chunks without NULLs have no bitmap.
+ *
+ * Values of a chunk never change.  The set of cached pages can only lose pages.  The worker also
+ * stores the LSN that the visibility map's page had when the set was last checked.
  *
  * A set of pages in a slot is a bitmap with a bit for each page of the chunk.
  *
@@ -30,7 +30,7 @@
 #include "port/pg_bitutils.h"
 #include "storage/bufpage.h"
 
-/* Heap pages that one page of the visibility map covers.  A byte of the map is for 4 pages. */
+/* Heap pages that one page of the visibility map covers. A byte of the map covers 4 heap pages. */
 #define GPU_CHUNK_PAGES ((int) (BLCKSZ - MAXALIGN(SizeOfPageHeaderData)) * 4)
 
 /* The most rows of a chunk. */
@@ -49,24 +49,24 @@ typedef enum GpuColumnOp
 {
 	COLUMN_CREATE,   /* make an empty chunk */
 	COLUMN_PUT,      /* add pages with their values, in the order of pages */
-	COLUMN_FINISH,   /* all pages were sent; the LSN of the map's page before they were read */
-	COLUMN_DESCRIBE, /* the reply has that LSN, and the set of copied pages */
+	COLUMN_FINISH,   /* finish the chunk after its last page; the shape has "map_lsn" */
+	COLUMN_DESCRIBE, /* the reply has "map_lsn" and "keys", and the set of cached pages */
 	COLUMN_LSNS,     /* read a piece of the pages' LSNs */
-	COLUMN_RENEW,    /* set a newer LSN of the map's page, and the pages that are still true */
-	COLUMN_COUNTS,   /* count distinct wanted keys; the reply covers pages before "offset" */
-	COLUMN_MANY      /* find groups with more distinct keys than "count" in the first pages */
+	COLUMN_RENEW,    /* set a newer "map_lsn", and remove cached pages that are not in the slot */
+	COLUMN_COUNTS, /* count distinct wanted keys; the reply is for the pages before page "offset" */
+	COLUMN_MANY    /* find groups with more than "count" distinct keys in the chunk's first pages */
 } GpuColumnOp;
 
-/* What a request wants of the rows that pass. */
+/* What a request gathers from the rows that pass its tests. */
 typedef enum GpuProjection
 {
 	PROJECT_KEYS, /* keys that are not NULL */
-	PROJECT_ROWS, /* a key of 0 for each row */
-	PROJECT_PAIRS /* keys that are not NULL, with the numbers of a tested column */
+	PROJECT_ROWS, /* the key 0 for each row */
+	PROJECT_PAIRS /* keys that are not NULL, and for each key the row's number in column "pair" */
 } GpuProjection;
 
 /*
- * The keys that a request wants: those of the rows on "pages" that pass the tests of other
+ * The keys that a request wants: the keys of the rows on "pages" that pass the tests of other
  * columns.
  */
 typedef struct GpuWanted
@@ -79,8 +79,8 @@ typedef struct GpuWanted
 } GpuWanted;
 
 /*
- * The values of all groups, of one family, which get keys together, and the number of keys
- * that each got.
+ * The values of all groups of a request, and the number of keys that were added to each value. All
+ * values belong to one family.
  */
 typedef struct GpuGroupValues
 {
@@ -89,7 +89,10 @@ typedef struct GpuGroupValues
 	uint64 added[QB_GROUPS_MAX];
 } GpuGroupValues;
 
-/* The keys of a chunk that the values of groups want.  The request's handle is the first value. */
+/*
+ * The keys of a chunk that are added to the values of groups.  The request's handle is that of the
+ * first value.
+ */
 typedef struct GpuWantedOfGroups
 {
 	GpuWanted wanted;
@@ -97,30 +100,30 @@ typedef struct GpuWantedOfGroups
 } GpuWantedOfGroups;
 
 /*
- * The data of COLUMN_PUT: "count" GpuColumnPages, then "bytes" bytes of values.  If
- * "weighted" is set, some values are NULL, and a bitmap of the NULLs follows, in words.
+ * The data of COLUMN_PUT: "count" GpuColumnPages, then "bytes" bytes of values.  If "weighted" is
+ * set, a bitmap of the NULLs follows, in words of 64 bits.
  */
 typedef struct GpuColumnPage
 {
-	uint32 page; /* number in the chunk */
+	uint32 page; /* number of the page in the chunk */
 	uint32 rows;
 	uint64 lsn;
 } GpuColumnPage;
 
-/* The shape of a slot. */
+/* The shape of requests and replies. */
 typedef struct GpuColumnShape
 {
-	uint64 map_lsn;  /* COLUMN_FINISH, COLUMN_RENEW; reply of COLUMN_DESCRIBE */
-	uint64 old_lsn;  /* COLUMN_RENEW: the LSN when the chunk was described */
-	uint64 keys;     /* reply of COLUMN_DESCRIBE: values that are not NULL */
-	uint32 root;     /* COLUMN_CREATE: the partitioned table of "relation", or itself */
+	uint64 map_lsn;  /* LSN of the map's page, from before the heap pages were read or checked */
+	uint64 old_lsn;  /* COLUMN_RENEW: the "map_lsn" that COLUMN_DESCRIBE returned */
+	uint64 keys;     /* reply of COLUMN_DESCRIBE: number of values that are not NULL */
+	uint32 root;     /* COLUMN_CREATE: the partitioned table of "relation", or "relation" */
 	uint32 relation; /* the table that has the chunk */
 	uint32 chunk;    /* number of the chunk in "relation" */
 } GpuColumnShape;
 
 /*
- * The data of COLUMN_MANY: groups of wanted keys.  The reply tells which groups have many
- * distinct keys.
+ * The data of COLUMN_MANY: the wanted keys and their groups.  The reply sets many[i] if group i has
+ * more than "count" distinct keys.
  */
 typedef struct GpuManyKeys
 {
@@ -136,12 +139,12 @@ StaticAssertDecl(sizeof(GpuColumnShape) <= sizeof(GpuShape), "shape of a column 
 StaticAssertDecl(sizeof(GpuWanted) <= GPU_SLOT_BYTES, "a set of pages does not fit");
 
 /*
- * The reply of COLUMN_COUNTS has "count" keys, then their counts.  "weighted" tells whether
- * the chunk has NULLs.  At most GPU_COUNTS_MAX distinct keys can be requested.
+ * The reply of COLUMN_COUNTS has "count" keys, then a count for each key.  "weighted" tells whether
+ * the chunk has NULLs.  A request allows at most GPU_COUNTS_MAX distinct keys.
  */
 #define GPU_COUNTS_MAX (GPU_SLOT_WEIGHED / 4)
 
-/* Identifies the values of a column, and the way in which they became numbers or fingerprints. */
+/* Identifies a column, and the conversion of its values into numbers or fingerprints. */
 typedef struct GpuColumn
 {
 	Oid database;
@@ -158,22 +161,22 @@ typedef struct GpuColumn
 StaticAssertDecl(sizeof(GpuColumn) <= sizeof(((StoredName *) 0)->header),
 				 "name of a column does not fit");
 
-/* A chunk in the table of handles, or a note on evicted chunks of a column. */
+/* A cached chunk, or a record of evicted chunks of a column. */
 typedef struct GpuCachedColumn
 {
 	GpuColumn column;
 	uint32 chunk;
 	GpuRef ref;
 	uint64 bytes;
-	uint64 used;          /* TimestampTz */
-	uint32 pushed_out;    /* evicted chunks; 0: this is a chunk, and the next two are not set */
-	Oid pushed_out_by;    /* role that needed the room */
-	uint64 pushed_out_at; /* TimestampTz */
+	uint64 used;          /* time of the last use, a TimestampTz */
+	uint32 pushed_out;    /* evicted chunks; 0: a cached chunk, without the next two members */
+	Oid pushed_out_by;    /* role for which the last chunk was evicted */
+	uint64 pushed_out_at; /* time of the last eviction, a TimestampTz */
 } GpuCachedColumn;
 
 /*
- * A chunk, with the pages whose keys a value is to get, of the rows that pass the tests.  A
- * page whose keys were added is taken off the set.
+ * A chunk whose keys are added to a value: the keys of the rows that are on "pages" and pass the
+ * tests.  Pages whose keys were added are removed from "pages".
  */
 typedef struct GpuColumnChunk
 {
@@ -191,7 +194,7 @@ GpuPagesHave(const GpuPages *pages, uint32 page)
 	return pages->bits[page / 8] >> page % 8 & 1;
 }
 
-/* The number of consecutive pages of the set from "page" on. */
+/* The number of consecutive pages in the set, beginning with "page". */
 static inline uint32
 GpuPagesRun(const GpuPages *pages, uint32 page)
 {
@@ -213,7 +216,7 @@ GpuPagesRun(const GpuPages *pages, uint32 page)
 	return end - page;
 }
 
-/* The first page of the set from "page" on, or GPU_CHUNK_PAGES. */
+/* The first page in the set from page "page" on; GPU_CHUNK_PAGES: no such page. */
 static inline uint32
 GpuPagesNext(const GpuPages *pages, uint32 page)
 {
@@ -249,7 +252,7 @@ GpuPagesKeep(GpuPages *pages, const GpuPages *other)
 		pages->word[i] &= other->word[i];
 }
 
-/* Take the pages of another set off this set. */
+/* Remove the pages of another set from this set. */
 static inline void
 GpuPagesTakeOff(GpuPages *pages, const GpuPages *other)
 {
@@ -260,9 +263,8 @@ GpuPagesTakeOff(GpuPages *pages, const GpuPages *other)
 }
 
 /*
- * The number of pages in the set.  Most sets have all pages or none, so few words need a
- * call.  pg_popcount() of PostgreSQL 15 calls a function for each 8 bytes, or for sets that
- * are not aligned to 8 goes byte by byte.
+ * The number of pages in the set.  Words whose bits are all set, or all clear, are counted without
+ * a call.  pg_popcount() of PostgreSQL 15 would call a function for each 8 bytes.
  */
 static inline uint32
 GpuPagesCount(const GpuPages *pages)
@@ -286,7 +288,7 @@ GpuPagesAreNone(const GpuPages *pages)
 	return memcmp(pages, &none, sizeof(none)) == 0;
 }
 
-/* Take off all pages before this one. */
+/* Remove all pages before this page. */
 static inline void
 GpuPagesRemoveBefore(GpuPages *pages, uint32 page)
 {
@@ -295,7 +297,7 @@ GpuPagesRemoveBefore(GpuPages *pages, uint32 page)
 		pages->bits[page / 8] &= (uint8) (0xff << page % 8);
 }
 
-/* Take off this page and all pages behind it. */
+/* Remove this page and all pages after it. */
 static inline void
 GpuPagesRemoveFrom(GpuPages *pages, uint32 page)
 {
@@ -307,7 +309,7 @@ GpuPagesRemoveFrom(GpuPages *pages, uint32 page)
 	memset(pages->bits + page / 8, 0, GPU_CHUNK_BYTES - page / 8);
 }
 
-/* Words of a bitmap that has a bit for each of "rows" rows. */
+/* The number of 64-bit words in a bitmap with a bit for each of "rows" rows. */
 static inline uint64
 GpuNullWords(uint64 rows)
 {
@@ -323,35 +325,41 @@ GpuColumnShapeIn(GpuSlot *slot)
 /*
  * ---- a backend's calls ----
  *
- * The functions here may wait; see client.h.  A chunk may go at any time, since
- * the worker frees chunks to make room.
+ * These functions may wait: see client.h.  The worker may free a chunk at any time, to get memory
+ * for other values.
  */
 
-/* True if there are cached columns and this backend may use them.  Only reads shared memory. */
+/* True if cached columns exist and this backend may use them. Sends no request to the worker. */
 extern bool GpuColumnsExist(void);
 
-/* Find the cached chunks of a column; serial 0: the chunk is not cached.  Returns their number. */
+/*
+ * Find the handles of a column's cached chunks; serial 0: the chunk is not cached.  Returns the
+ * number of cached chunks.
+ */
 extern int GpuColumnFind(const GpuColumn *column, GpuRef *ref, uint32 chunks);
 
 /*
- * Lower "pages" of each chunk to the number of its cached pages; 0: the chunk is not cached.
- * The worker is not asked, so the numbers are those at the last query.
+ * Limit "pages" of each chunk to the number of its cached pages; 0: the chunk is not cached.  Only
+ * reads shared memory, where the numbers may be outdated.
  */
 extern void GpuColumnCover(const GpuColumn *column, uint32 *pages, uint32 chunks);
 
-/* All cached chunks, and notes on evicted ones, in the current memory context. */
+/*
+ * List all cached chunks, and the columns with evicted chunks.  The list is in the current memory
+ * context.
+ */
 extern GpuCachedColumn *GpuColumnList(int *count);
 
-/* Remove the note that chunks of a column were evicted. */
+/* Remove the record that chunks of a column were evicted. */
 extern void GpuColumnForgetPushedOut(const GpuColumn *column);
 
-/* ---- making a chunk ---- */
+/* ---- loading a chunk ---- */
 
-/* A chunk that is being made, with pages that were not sent yet. */
+/* A chunk that is being loaded, with the pages that were not sent yet. */
 typedef struct GpuColumnLoad
 {
 	GpuRef ref;
-	GpuColumnPage *page; /* room for the pages of a slot */
+	GpuColumnPage *page; /* pages for the next slot */
 	uint64 *value;
 	uint64 *null; /* bitmap of NULLs */
 	int pages;
@@ -362,13 +370,19 @@ typedef struct GpuColumnLoad
 /* Begin the chunk of this shape; false: the worker has no memory for it. */
 extern bool GpuColumnBegin(GpuColumnLoad *load, const GpuColumnShape *shape);
 
-/* Room for "rows" values of one more page, which GpuColumnAdd() completes. */
+/*
+ * Return the array for "rows" values of the next page.  The caller fills the array, and then calls
+ * GpuColumnAdd().
+ */
 extern uint64 *GpuColumnRoom(GpuColumnLoad *load, int rows);
 
-/* Add the page.  "null" tells for each row whether its value is NULL. */
+/*
+ * Add the page whose values are in the array of GpuColumnRoom().  null[i] tells whether row i is
+ * NULL.
+ */
 extern void GpuColumnAdd(GpuColumnLoad *load, uint32 page, uint64 lsn, int rows, const bool *null);
 
-/* End a chunk, and let all backends use it; false: the worker had no memory for it. */
+/* End a chunk, and publish it to all backends; false: the worker had no memory for it. */
 extern bool
 GpuColumnEnd(GpuColumnLoad *load, uint64 map_lsn, const GpuColumn *column, uint32 chunk);
 
@@ -377,14 +391,14 @@ GpuColumnEnd(GpuColumnLoad *load, uint64 map_lsn, const GpuColumn *column, uint3
 /* The state of a chunk. */
 typedef struct GpuColumnState
 {
-	bool there; /* false: the chunk is gone, and nothing else is set */
+	bool there; /* false: the chunk is gone, and no other member is set */
 	uint64 map_lsn;
 	uint64 keys;
-	GpuPages *copied; /* the copied pages; NULL: exactly the pages before "first" */
+	GpuPages *copied; /* the cached pages; NULL: exactly the pages before "first" */
 	uint32 first;
 } GpuColumnState;
 
-/* Keep only the pages that were copied, by the state of the chunk. */
+/* Remove pages that are not cached from a set, according to the chunk's state. */
 static inline void
 GpuPagesKeepCopied(GpuPages *pages, const GpuColumnState *state)
 {
@@ -395,13 +409,12 @@ GpuPagesKeepCopied(GpuPages *pages, const GpuColumnState *state)
 }
 
 /*
- * The states of "count" chunks; serial 0: there is no chunk.  A state that the worker shows
- * in shared memory (GpuChunkState) is read there.  For other chunks the worker is asked,
- * several requests at a time.
+ * Get the states of "count" chunks; serial 0: no chunk.  Published states (GpuChunkState) are read
+ * from shared memory.  All other states are requested from the worker, several at a time.
  */
 extern void GpuColumnDescribe(const GpuRef *ref, uint32 count, GpuColumnState *state);
 
-/* Free the states, with their sets of pages. */
+/* Free the array of states, with the sets of pages. */
 extern void GpuColumnFreeStates(GpuColumnState *state, uint32 count);
 
 /* Read the LSNs of a chunk's pages; false: the chunk is gone. */
@@ -409,99 +422,104 @@ extern bool GpuColumnLsns(const GpuRef *ref, uint64 *lsn);
 extern void
 GpuColumnRenew(const GpuRef *ref, uint64 old_lsn, uint64 map_lsn, const GpuPages *pages);
 
-/* Distinct keys of pages, and the number of times that each came. */
+/* The distinct keys of pages, and the number of rows with each key. */
 typedef struct GpuKeyCounts
 {
-	int count;  /* one more than was requested: there are too many, and nothing else is set */
+	int count;  /* number of keys; if it exceeds the allowed number, no other member is set */
 	bool nulls; /* the chunk has NULLs, perhaps in other pages */
 	uint64 key[GPU_COUNTS_MAX];
 	int64 times[GPU_COUNTS_MAX];
 } GpuKeyCounts;
 
-/* The device of a chunk; -1: not known. */
+/* The device of a chunk; -1: unknown. */
 static inline int
 GpuColumnDevice(const GpuColumnChunk *chunk)
 {
 	return gpu_shared->handle[chunk->ref.index].device;
 }
 
-/* Write into a slot which keys of a chunk are wanted. */
+/* Write the wanted keys of a chunk into the slot of a request. */
 extern void GpuColumnWant(GpuSlot *slot, const GpuColumnChunk *chunk);
 
-/* Order chunks so that the devices alternate, and all of them are at work. */
+/* Order chunks so that their devices alternate. Then all devices work at the same time. */
 extern void GpuColumnInterleave(GpuColumnChunk *chunk, int chunks);
 
 /*
- * Have a value on a device get the keys of a column's chunks, by a request of its family such
- * as SKETCH_COLUMN; false: not the keys of all pages were added.  Pages whose keys were added
- * are taken off their sets, and "added" becomes the number of these keys.  With "added" NULL
- * the sets do not change.  The request for the last chunk of a device has count 1, the others
- * 0.
+ * Add the keys of chunks to a value on a device.  "op" is a request of the value's family, such as
+ * SKETCH_COLUMN.  False: some keys were not added.  Pages whose keys were added are removed from
+ * the chunks' sets, and "added" becomes the number of added keys.  If "added" is NULL, the sets do
+ * not change.  The request for the last chunk of a device has count 1, all other requests have
+ * count 0.
  */
 extern bool
 GpuColumnSend(const GpuRef *ref, int op, const GpuColumnChunk *chunk, int chunks, int64 *added);
 
 /*
- * Have the values of groups get the keys of chunks, and add up the number of keys that each
- * got.  False: some keys could not be added, and it is not known which.
+ * Add the keys of chunks to the values of groups.  The number of added keys of each group is added
+ * to "added" in "groups".  False: some keys could not be added, and it is unknown which keys.
  */
 extern bool
 GpuColumnSendGroups(int op, GpuGroupValues *groups, const GpuColumnChunk *chunk, int chunks);
 
 /*
- * Like GpuColumnSend(), or GpuColumnSendGroups(), for values on several devices: chunk i is for value
- * ref[i], or for the values of groups[i].  "groups" may be NULL; else ref[i] is their first value.
+ * Like GpuColumnSend() or GpuColumnSendGroups(), for values on several devices.  The keys of chunk
+ * i are added to value ref[i], or to the values of groups[i].  "groups" may be NULL.  If it is not
+ * NULL, ref[i] is the first value of groups[i].
  */
 extern bool GpuColumnSendEach(int op, const GpuRef *ref, GpuGroupValues *const *groups,
 							  const GpuColumnChunk *chunk, int chunks, int64 *added);
 
 /*
- * Count the distinct keys of chunks, several at a time.  Pages whose keys were counted are
- * taken off their sets.  It ends when all are counted or "take" returns false.  "take" may
- * not wait for the worker.  If a chunk has more than "most" distinct keys, its pages stay.
- * "take" may get a chunk several times, with other pages.  False: a chunk is gone, or the
- * device has no memory for it.
+ * Count the distinct keys of chunks, several chunks at a time, and pass the counts to "take".
+ * "take" must not wait for the worker.  Pages whose keys were counted are removed from the chunks'
+ * sets. Counting ends when all sets are empty, or when "take" returns false.  "take" may be called
+ * several times for a chunk, with counts of different pages.  If a chunk has more than "most"
+ * distinct keys, its pages stay in its set.  False: a chunk is gone, or its device has no memory.
  */
 typedef bool (*GpuTakeCounts)(void *context, const GpuKeyCounts *counts);
 extern bool GpuColumnCountsAll(const GpuColumnChunk *chunk, int chunks, int most,
 							   GpuTakeCounts take, void *context);
 
 /*
- * Find the groups that have more than "most" distinct keys in the first pages of a chunk.
- * False: the chunk is gone, or the device has no memory.
+ * Find the groups that have more than "most" distinct keys in the first pages of a chunk. False:
+ * the chunk is gone, or its device has no memory.
  */
 extern bool
 GpuColumnMany(const GpuColumnChunk *chunk, const qb_groups *groups, int most, bool *many);
 
 /*
- * ---- exact counts of all keys of a column, from its cached chunks and from pages that were read ----
+ * ---- exact counts of all keys of a column, from its cached chunks and from pages that were read
+ * ----
  *
- * The worker collects keys on the devices of their chunks.  Each device makes a list of its
- * distinct keys.  Then the keys are divided into ranges, one for each device.  Each device
- * adds up the counts of its range, and orders its keys by how often they came.  A backend
- * gets the most frequent keys.  If counts do not fit into device memory they are given up,
- * and the backend counts without the worker.
+ * Each device collects the keys of its chunks, and makes a list of its distinct keys.  Then the
+ * keys are divided into ranges, one for each device.  Each device adds up the counts of its range
+ * from all lists, and sorts the keys by their counts.  A backend fetches the most frequent keys.
+ * If the counts do not fit into device memory, the backend drops them and counts without the
+ * worker.
+ *
+ * From EXACT_LIST on, each request is sent to all devices that have keys.  The backend waits for
+ * all replies before it sends the next request.
  */
 
 typedef enum GpuExactOp
 {
-	EXACT_CREATE,  /* make counts without keys, with room for this number of keys */
-	EXACT_COLUMN,  /* count keys of a chunk, "other"; after its last one, a device makes its list */
+	EXACT_CREATE,  /* begin without keys; the shape has an upper limit of the number of keys */
+	EXACT_COLUMN,  /* count keys of chunk "other"; the last chunk of a device includes EXACT_LIST */
 	EXACT_KEYS,    /* count keys that a backend has read */
-	EXACT_DEVICES, /* which devices have keys?  No more keys come after this */
-	EXACT_LIST,    /* for one device, like the next three: make its list */
-	EXACT_FIND,    /* with several devices, after all lists: find where the ranges begin */
-	EXACT_ORDER,   /* after that: add up the range, and order it */
-	EXACT_READ     /* read a piece of the range's most frequent keys: keys, then counts */
+	EXACT_DEVICES, /* the reply has the devices that have keys; no keys may follow */
+	EXACT_LIST,    /* make the device's list */
+	EXACT_FIND,    /* find the ranges in the device's list; not sent if only one device has keys */
+	EXACT_ORDER,   /* add up the counts of the device's range, and sort its keys */
+	EXACT_READ /* read a piece of the device's range: the most frequent keys, then their counts */
 } GpuExactOp;
 
 /*
- * Begin to count at most "keys" keys; false: no memory.  Keys come by GpuColumnSend() and
- * GpuPostKeys().
+ * Begin to count at most "keys" keys; false: the worker has no memory.  GpuColumnSend() and
+ * GpuPostKeys() send the keys.
  */
 extern bool GpuExactBegin(GpuRef *ref, uint64 keys);
 
-/* A key, and the number of times that it came. */
+/* A key, and the number of rows that have the key. */
 typedef struct GpuExactKey
 {
 	int64 key;
@@ -509,9 +527,9 @@ typedef struct GpuExactKey
 } GpuExactKey;
 
 /*
- * The most frequent keys, at most "most", the most frequent one first; equally frequent keys
- * are in ascending order.  Returned in the current memory context; NULL: the device had no
- * memory.  After this the counts take no more keys.
+ * Return the most frequent keys, at most "most", by descending count.  Keys with the same count are
+ * in ascending order.  The array is in the current memory context; NULL: a device had no memory.
+ * No keys may be added afterwards.
  */
 extern GpuExactKey *GpuExactBest(const GpuRef *ref, int most, int *count);
 

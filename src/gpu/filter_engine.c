@@ -1,18 +1,19 @@
 /*
  * filter_engine.c
- *		The GPU engine of backends: the filter of an aggregate on a device.
+ *		The GPU engine of filters: moves the filter of an aggregate to a device.
  *
- * A filter starts here, in explicit encoding.  A filter goes to a device with the batch of
- * rows that may make it dense, or so full that the CPU's caches do not help any more.  Its
- * bits and all further rows are sent there, and only the number of rows is known in the
- * backend.  Whoever wants to read the filter materializes it: its bits come back, and stay.
- * The filter is the union of all bits, so the result does not depend on when it goes.
+ * A new filter is in the backend's memory, in explicit encoding.  It moves to a device with the
+ * batch of rows that may make it dense, or so full that the CPU's caches no longer help.  The
+ * backend sends the bits and all further rows to the device, and then knows only the number of
+ * rows.  A function that reads the filter first materializes it: the bits are fetched, and the
+ * filter stays in the backend.  The filter is the union of all bits, so the result does not depend
+ * on the time of the move.
  *
- * The CPU merges filters.  A device would first need the other filter's bits, and
- * sending them takes longer than merging them here.
+ * The CPU merges filters.  A device would first need the bits of the other filter, and sending the
+ * bits takes longer than merging them on the CPU.
  *
- * "remote" points to a Remote in the filter's memory context.  The device's filter is dropped
- * with that context.
+ * "remote" points to a Remote in the filter's memory context.  The device's filter is dropped with
+ * that context.
  *
  * src/gpu/filter_engine.c
  */
@@ -22,42 +23,45 @@
 #include <math.h>
 
 /*
- * Relative size of a filter in the decision for a device.  A row of a filter costs the CPU
- * about twice as much as a row of a sketch, and a device the same.  By measurement a filter
- * pays from 1/8 of the size from which a device looks up keys in sketches, with any number of
- * processes.
+ * The factor for the size of a filter when it is compared with limits for sketches.  A row of a
+ * filter costs the CPU about twice as much time as a row of a sketch, and costs a device the same
+ * time.  In measurements a filter was faster on a GPU from GpuLookupBytes() / 8 on, with any number
+ * of processes.
  */
 #define SIZE_FRACTION 8
 
-/* Rows that set fewer bits than this on average cost the CPU little more than sending them. */
+/*
+ * If rows set fewer bits than this on average, adding the rows on the CPU takes hardly longer than
+ * sending the rows.
+ */
 #define BITS_MIN 0.25
 
-/* A filter of at most STAY_BYTES stays here until STAY_ONES bits are set. */
+/* A filter of at most STAY_BYTES stays on the CPU until STAY_ONES bits are set. */
 #define STAY_BYTES (2 * 1024 * 1024)
 #define STAY_ONES  65536
 
 /*
- * A larger filter for which too few rows were expected moves when rows have made a random
- * access for each 16 bytes of the filter.
+ * A filter of more than STAY_BYTES with too few expected rows moves to a device later.  It moves
+ * after one random access for each BYTES_OF_ACCESS bytes of the filter.
  */
 #define BYTES_OF_ACCESS 16
 
 /*
  * ---- a backend's calls ----
  *
- * Bits and rows are posted, so their errors show only when the filter is fetched.  All other
- * requests wait for their replies.  Functions that send return how much they have sent.
- * download() gets the sum, and checks that all of it arrived.
+ * Bits and rows are posted.  Errors of posted requests show only when the filter is fetched.  All
+ * other requests wait for their replies.  Functions that send return the amount that they have
+ * sent. download() checks that the sum of these amounts arrived.
  */
 
-/* Create a filter without bits on this device, or on any (-1); false: there is no memory for it. */
+/* Create an empty filter on this device (-1: on any); false: no memory. */
 static bool
 create(const qf_params *params, int device, GpuRef *ref)
 {
 	return GpuMake(GPU_FAMILY_FILTER, FILTER_CREATE, device, params, sizeof(*params), ref);
 }
 
-/* Send the positions of an explicit filter.  One slot has room for all of them. */
+/* Send the positions of an explicit filter. All positions fit into one slot. */
 static uint64
 send_positions(const GpuRef *ref, const qf_filter *f)
 {
@@ -73,7 +77,7 @@ send_positions(const GpuRef *ref, const qf_filter *f)
 	return count;
 }
 
-/* Send all bits of a dense filter, or the positions of an explicit one. */
+/* Send all bits of a dense filter, or the positions of an explicit filter. */
 static uint64
 send_bits(const GpuRef *ref, const qf_filter *f)
 {
@@ -136,7 +140,10 @@ const GpuStored gpu_stored_filters = {
 	.load = load_stored,
 };
 
-/* Make an empty filter dense.  Its bits are not initialized, because they will be read into it. */
+/*
+ * Make an empty filter dense.  Its bits are not initialized, because fetched bits will replace
+ * them.
+ */
 static qb_status
 bits_to_fill(qf_filter *f)
 {
@@ -151,8 +158,8 @@ bits_to_fill(qf_filter *f)
 }
 
 /*
- * Fetch a filter from the worker into "f", an empty owned filter, which becomes dense.
- * "given" is what was sent to the device.
+ * Fetch a filter from the worker into "f", an empty owned filter, which becomes dense.  "given" is
+ * the amount that was sent to the device.
  */
 static qb_status
 download(const GpuRef *ref, uint64 given, qf_filter *f)
@@ -177,10 +184,10 @@ download(const GpuRef *ref, uint64 given, qf_filter *f)
 typedef struct Remote
 {
 	GpuScopedHandle handle;
-	uint64 given; /* amount sent to the device: see GpuFilterState */
+	uint64 given; /* amount sent to the device, as in GpuFilterState */
 } Remote;
 
-/* Mark the filter remote: its bits are on a device, which was sent "given". */
+/* Mark the filter remote: its bits are on a device, and "given" was sent to the device. */
 static void
 become_remote(qf_filter *f, const GpuRef *ref, uint64 given)
 {
@@ -194,7 +201,10 @@ become_remote(qf_filter *f, const GpuRef *ref, uint64 given)
 	f->remote = remote;
 }
 
-/* Move a filter to this device, or to any (-1).  It stays here if the device has no memory. */
+/*
+ * Move a filter to this device (-1: to any).  The filter stays in this process if no memory is
+ * free.
+ */
 static void
 move(qf_filter *f, int device)
 {
@@ -212,14 +222,14 @@ weighed_bytes(const qf_params *p)
 	return SIZE_FRACTION * qf_dense_size(p);
 }
 
-/* True if rows set so few bits that a device does not pay. */
+/* True if rows set so few bits that using a device does not pay. */
 static bool
 sets_few_bits(const qf_params *p)
 {
 	return p->k * qf_probability(p) < BITS_MIN;
 }
 
-/* Random accesses to memory when the CPU adds a row.  A blocked filter needs only one. */
+/* Random accesses to memory when the CPU adds a row. A blocked filter needs only one access. */
 static double
 accesses_of_row(const qf_params *p)
 {
@@ -227,8 +237,8 @@ accesses_of_row(const qf_params *p)
 }
 
 /*
- * True if enough rows are expected.  Each process fetches a filter of its own, and the CPU
- * merges them.
+ * True if enough rows are expected for a GPU to pay.  Each process fetches its own filter, and the
+ * CPU merges the filters.
  */
 static bool
 has_rows(const qf_params *p, const StateWork *work)
@@ -253,8 +263,8 @@ GpuFilterReason(const qf_params *p, const StateWork *work)
 }
 
 /*
- * A compact filter must be turned into bits before it is sent.  That is not done if it has so
- * few bits that a list would do.
+ * A compact filter must be decoded before it is sent.  Decoding does not pay if the filter has few
+ * enough bits for the explicit encoding.
  */
 bool
 GpuFilterWantsLookup(const qf_filter *f, size_t count)
@@ -266,10 +276,11 @@ GpuFilterWantsLookup(const qf_filter *f, size_t count)
 }
 
 /*
- * The number of set bits at which a filter goes to a device.  Sending and fetching take time,
- * and the CPU is hardly slower as long as the bits are in its caches.  With qsketch.device =
- * gpu a filter goes as soon as it becomes dense.  With auto a large filter does so if enough
- * rows are expected; otherwise it goes "late", when enough rows have come.
+ * The number of set bits at which a filter moves to a device.  Sending and fetching take time, and
+ * the CPU is hardly slower than a device while the bits are in its caches.  With qsketch.device =
+ * gpu a filter moves when it becomes dense.  With auto, a filter above STAY_BYTES moves when it
+ * becomes dense if enough rows are expected.  If too few are expected ("late"), it moves after more
+ * rows.
  */
 static double
 leaves_with(const qf_params *p, bool late)
@@ -287,8 +298,8 @@ leaves_with(const qf_params *p, bool late)
 }
 
 /*
- * Upper limit of the bits that rows set.  If the rows draw their bits and there are many, the
- * limit holds almost surely.
+ * Upper limit of the bits that a batch of rows sets.  If the rows set random bits, the limit holds
+ * almost certainly.
  */
 static double
 bits_of(const qf_params *p, const qf_batch *b)
@@ -299,7 +310,7 @@ bits_of(const qf_params *p, const qf_batch *b)
 	return b->copies ? all : Min(all, mean + 6 * sqrt(mean) + 6);
 }
 
-/* True if the filter goes to a device with this batch. */
+/* True if the filter must move to a device before this batch is inserted. */
 static bool
 leaves_now(const qf_filter *f, const qf_batch *b, bool late)
 {
@@ -309,7 +320,7 @@ leaves_now(const qf_filter *f, const qf_batch *b, bool late)
 		   (double) f->ones + bits_of(&f->params, b) > limit;
 }
 
-/* Insert rows into a filter, which stays where it is. */
+/* Insert rows into a filter without moving it. */
 static qb_status
 insert_stays(qf_filter *f, const qf_batch *b)
 {
@@ -326,7 +337,10 @@ insert_stays(qf_filter *f, const qf_batch *b)
 	return status;
 }
 
-/* Insert rows into a filter, which may go to a device as soon as that pays. */
+/*
+ * Insert rows into a filter.  If the batch may reach the limit of leaves_with(), the filter first
+ * moves to a device.
+ */
 static qb_status
 insert_early(qf_filter *f, const qf_batch *b)
 {
@@ -414,7 +428,7 @@ gpu_batch(const qf_filter *f)
 	}
 
 /*
- * With auto, the choice is made when a filter is begun.  Cached columns may still take any
+ * With auto, the engine is chosen when a filter is created.  Cached columns may still move any
  * filter to a device.
  */
 static const qf_engine staying_engine = ENGINE(insert_stays);

@@ -2,8 +2,8 @@
  * filter_gpu.h
  *		Filters on a GPU: the requests to the worker, and the functions that backends call.
  *
- * The worker has the bits of dense filters.  Bits go there and come back piece by
- * piece, counted in bytes.
+ * The worker has the bits of dense filters.  Bits are sent and fetched in pieces, whose sizes and
+ * offsets are in bytes.
  *
  * src/gpu/filter_gpu.h
  */
@@ -18,20 +18,19 @@
 
 typedef enum GpuFilterOp
 {
-	FILTER_CREATE,   /* make an empty filter of the slot's parameters, on device "count" or any */
-	FILTER_WRITE,    /* write a piece of its bits */
-	FILTER_SET,      /* set the bits at these positions, of 4 bytes each */
-	FILTER_INSERT,   /* insert rows: fingerprints, or fingerprints and then ids or copies */
-	FILTER_QUERY,    /* keys; the reply has for each key the number of its positions that are set */
-	FILTER_CONTAINS, /* keys; the reply has a bool for each: all of its positions are set */
+	FILTER_CREATE, /* make an empty filter of the shape's parameters, on device "count"; -1: any */
+	FILTER_WRITE,  /* write a piece of the bits */
+	FILTER_SET,    /* set the bits at these positions, of 4 bytes each */
+	FILTER_INSERT, /* insert rows: fingerprints; if "weighted" is set, ids or copies follow */
+	FILTER_QUERY,  /* look up keys; the reply has each key's number of set positions */
+	FILTER_CONTAINS, /* look up keys; the reply tells for each key if all positions are set */
 	FILTER_FETCH,    /* the reply has the amount that was sent, and the number of set bits */
-	FILTER_READ,     /* read a piece of its bits */
+	FILTER_READ,     /* read a piece of the bits */
 
 	/*
-	 * Insert rows with keys of a chunk, which is the other handle, from the wanted pages
-	 * (GpuWanted).  The reply has in "done" the number of inserted rows, of all wanted pages
-	 * before page "offset".  If requests are served together, the first reply has the number
-	 * of all rows, and the others have 0.
+	 * Insert rows with the wanted keys (GpuWanted) of chunk "other".  In the reply, "done" is the
+	 * number of inserted rows, and "offset" is the first page that was not read.  If requests are
+	 * served together, the first reply has the number of all rows, and all other replies have 0.
 	 */
 	FILTER_COLUMN
 } GpuFilterOp;
@@ -43,18 +42,18 @@ GpuFilterAnswerBytes(GpuFilterOp op)
 	return op == FILTER_CONTAINS ? sizeof(bool) : sizeof(int64);
 }
 
-/* FILTER_INSERT: the numbers from which rows draw. */
+/* FILTER_INSERT: the numbers that choose the bits of each row. */
 typedef struct GpuFilterRows
 {
 	uint64 nonce;
-	uint64 first; /* number of the first row, if they have no ids */
-	bool ids;     /* numbers follow the fingerprints: true: ids, false: copies */
+	uint64 first; /* number of the first row, if the rows have no ids */
+	bool ids;     /* true: ids follow the fingerprints; false: copies, if "weighted" is set */
 } GpuFilterRows;
 
 /* The reply of FILTER_FETCH. */
 typedef struct GpuFilterState
 {
-	uint64 given; /* rows, positions and bytes of bits; tells whether all arrived */
+	uint64 given; /* sum of rows, positions and bytes that arrived */
 	uint64 ones;
 } GpuFilterState;
 
@@ -65,20 +64,23 @@ StaticAssertDecl(QF_EXPLICIT_MAX * sizeof(uint32) <= GPU_SLOT_BYTES, "positions 
 StaticAssertDecl(QF_HEADER_BYTES <= sizeof(((StoredName *) 0)->header),
 				 "header of a filter does not fit");
 
-/* ---- the GPU as functions on filters see it: an engine, lookups ---- */
+/* ---- what functions on filters call: an engine, lookups ---- */
 
-/* Returns why a filter with these parameters probably does not go to a GPU; NULL: it does. */
+/*
+ * Returns why a filter with these parameters will probably stay on the CPU; NULL: the filter will
+ * move to a GPU.
+ */
 extern const char *GpuFilterReason(const qf_params *p, const StateWork *work);
 
-/* The engine for new filters that take rows, as set by qsketch.device. */
+/* The engine for new filters: the CPU's engine, or an engine that moves filters to a GPU. */
 extern const qf_engine *GpuFilterEngine(const qf_params *p, const StateWork *work);
 
 /*
- * Insert rows with the keys of cached columns.  Pages that were done are taken off their
- * sets; none are if there is no memory.  "count" becomes the number of rows.  The filter's
- * engine must be the GPU's.  If there are chunks, a filter of any size goes to a device,
- * because the keys are already there.  Only for Bloom filters: rows of frequency filters draw
- * by their numbers.
+ * Insert rows with the keys of cached columns.  Pages whose rows were inserted are removed from the
+ * chunks' sets.  If a device has no memory, all pages stay in the sets.  "count" becomes the number
+ * of inserted rows.  The filter must have the GPU's engine.  A filter of any size moves to a
+ * device, because the keys are already on a device.  Only for Bloom filters, because rows of
+ * frequency filters need row numbers.
  */
 extern qb_status
 GpuFilterAddColumn(qf_filter *f, const GpuColumnChunk *chunk, int chunks, int64 *count);
@@ -86,7 +88,7 @@ GpuFilterAddColumn(qf_filter *f, const GpuColumnChunk *chunk, int chunks, int64 
 /* True if the GPU should look up "count" keys in a filter. */
 extern bool GpuFilterWantsLookup(const qf_filter *f, size_t count);
 
-/* Cached filters. */
+/* Names and loads filters for the worker's cache. */
 extern const GpuStored gpu_stored_filters;
 
 #endif

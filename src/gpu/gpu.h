@@ -1,7 +1,8 @@
 /*
  * gpu.h
- *		The GPU as the rest of the module sees it: settings, whether it is used, and cached
- *		values.  sketch_gpu.h, filter_gpu.h and sets_gpu.h have what each family needs.
+ *		The GPU as the rest of the module sees it: settings, whether it is used, cached values.
+ *
+ * sketch_gpu.h, filter_gpu.h and sets_gpu.h declare the functions of each family.
  *
  * src/gpu/gpu.h
  */
@@ -11,35 +12,32 @@
 #include "gpu/shared.h"
 #include "pgbase/state.h"
 
-/* Settings, shared memory and worker: from _PG_init. */
+/* Defines the settings, and requests shared memory and the worker. Called from _PG_init(). */
 extern void GpuInit(void);
 
-/*
- * True if the GPU is to be used where it pays.  Raises an error if it must be used and is not
- * available.
- */
+/* True if a GPU may be used. Raises an error if qsketch.device is gpu and no GPU is available. */
 extern bool GpuIsWanted(void);
 
 /* Returns why no GPU is available. */
 extern const char *GpuMissingReason(void);
 
-/* Returns why nothing goes to a GPU; NULL: a GPU is available, or is required. */
+/* Returns why no GPU is used; NULL: a GPU is available, or is required. */
 extern const char *GpuReason(void);
 
 /* Wait while the worker starts, for qsketch.gpu_timeout at most; false: it has not started. */
 extern bool GpuAwaitStart(void);
 
 /*
- * ---- choice.c: where auto makes values, and looks up keys ----
+ * ---- choice.c: whether qsketch.device = auto makes values and looks up keys on a GPU ----
  *
- * "bytes" are those of the tables or bits that keys touch.  With qsketch.device = gpu a value
- * of any size is large enough.
+ * "bytes" is the size of the tables or bits that keys touch.  With qsketch.device = gpu a value of
+ * any size is large enough.
  */
 
-/* The size from which on keys are looked up on a GPU, and a loaded value is kept there. */
+/* The size from which on auto looks up keys of a value on a GPU, and caches a loaded value. */
 extern uint64 GpuLookupBytes(void);
 
-/* True if a value is large enough for that. */
+/* True if a value of this size is large enough for lookups on a GPU. */
 extern bool GpuIsLarge(uint64 bytes);
 
 /* True if a GPU fills a sketch faster than the processes of the plan do. */
@@ -49,22 +47,22 @@ extern bool GpuFillsFaster(uint64 bytes, const StateWork *work);
 extern double GpuKeysLeast(uint64 bytes);
 
 /*
- * True if enough keys are expected.  A GPU merges the tables of all processes, as otherwise
- * the CPU would.
+ * True if enough keys are expected for a GPU to pay.  Assumes that the GPU merges the tables of all
+ * processes.
  */
 extern bool GpuHasKeys(uint64 bytes, const StateWork *work);
 
 /*
- * True if fetching a value takes less time than filling it on the CPU, with this number of
- * random accesses to memory.  Each process fetches a value of its own, and merges those of
- * other processes.
+ * True if fetching a value takes less time than filling it on the CPU, with "accesses" random
+ * accesses to memory.  Assumes that each process fetches a value, and merges the values of other
+ * processes.
  */
 extern bool GpuPaysForFetching(double accesses, uint64 bytes);
 
 /* Returns the reason why a "sketch" or "filter" that is too small stays on the CPU. */
 extern const char *GpuSmallReason(const char *value, uint64 bytes, const StateWork *work);
 
-/* Returns the reason why a "sketch" or "filter" that gets too few rows stays on the CPU. */
+/* Returns the reason why a "sketch" or "filter" that receives too few rows stays on the CPU. */
 extern const char *GpuFewReason(const char *value, uint64 bytes, const StateWork *work);
 
 /* ---- settings of the GPU worker and of the backends that use it ---- */
@@ -74,83 +72,79 @@ typedef enum DeviceSetting
 {
 	DEVICE_AUTO, /* use the GPU where it is faster */
 	DEVICE_CPU,
-	DEVICE_GPU /* use the GPU; an error if there is none */
+	DEVICE_GPU /* use the GPU; an error if no GPU is available */
 } DeviceSetting;
 
 /* qsketch.gpu_worker */
 typedef enum GpuWorkerKind
 {
-	WORKER_AUTO, /* all GPUs that are found */
+	WORKER_AUTO, /* use all GPUs that are found */
 	WORKER_OFF
 } GpuWorkerKind;
 
-/* qsketch.gpu_fault: the fault that the worker simulates, for tests */
+/* qsketch.gpu_fault: the fault that the worker simulates for tests */
 typedef enum GpuFault
 {
 	FAULT_NONE,
-	FAULT_ERROR,  /* the next insert or query fails, and then no GPU answers */
-	FAULT_MEMORY, /* no device memory for any new sketch */
-	FAULT_SPILL,  /* no device memory for any insert either */
-	FAULT_SLOW,   /* every request takes 20 ms longer */
+	FAULT_ERROR,  /* an insert or query fails, and then all devices count as failed */
+	FAULT_MEMORY, /* no device memory for any new value */
+	FAULT_SPILL,  /* no device memory for inserted keys */
+	FAULT_SLOW,   /* every piece of a request takes 20 ms longer */
 	FAULT_HANG,   /* no request is served */
-	FAULT_SPREAD, /* each chunk of a table goes to another device */
-	FAULT_LOST    /* one device fails, and cannot be opened */
+	FAULT_SPREAD, /* the chunks of a table are spread over the devices */
+	FAULT_LOST    /* device GPU_FAULTY_DEVICE fails, and cannot be opened */
 } GpuFault;
 
-/* The device that fails with FAULT_LOST, numbered among the devices in use. */
+/* The index in GpuShared.device of the device that fails with FAULT_LOST. */
 #define GPU_FAULTY_DEVICE 2
 
 extern int device_setting;
 extern int gpu_worker_kind;
 extern int gpu_buffer_size;  /* kB */
-extern int gpu_memory_limit; /* MB on each device; 0: all memory */
+extern int gpu_memory_limit; /* MB on each device; 0: no limit */
 extern int gpu_cache_size;   /* MB */
 extern char *gpu_devices;
 extern int gpu_min_size; /* kB: smallest sketch for which auto uses a GPU; -1: choice.c decides */
 extern int gpu_min_keys; /* fewest keys that auto looks up on a GPU */
 extern int gpu_min_elements; /* fewest elements of collections whose pairs auto finds on a GPU */
-extern int gpu_split_time;   /* ms: expected time of a search that all devices share; for tests */
+extern int gpu_split_time;   /* ms: expected time from which on all devices search; for tests */
 extern bool gpu_columns_enabled;
-extern int gpu_timeout; /* s without progress of the worker until a backend gives up */
+extern int gpu_timeout; /* seconds without progress of the worker until a backend raises an error */
 extern int gpu_fault;
 
 extern void GpuDefineSettings(void);
 
 /*
- * Read the device numbers in qsketch.gpu_devices, at most "room".  Returns how many; 0: all
- * devices.
+ * Read the device numbers in qsketch.gpu_devices, at most "room".  Returns their number; 0: all
+ * devices are to be used.
  */
 extern int GpuDeviceNumbers(int *number, int room);
 
-/*
- * ---- cached values: copies of stored values on devices, for lookups of many keys ----
- *
- * Their names, and lookups in them.
- */
+/* ---- cached values: copies of stored values on devices, for lookups of many keys ---- */
 
-/* What differs between families for stored values. */
+/* How a family names and loads its stored values. */
 typedef struct GpuStored
 {
 	GpuFamily family;
 	Size header_bytes; /* size of the header with which the format begins */
 
 	/*
-	 * Copies a value to a device; false: there is no memory for it.  NULL: the family has no
+	 * Copies a value to a device; false: the device has no memory for it.  NULL: the family has no
 	 * lookups.
 	 */
 	bool (*load)(const void *value, GpuRef *ref);
 } GpuStored;
 
-/* The name of a value in a TOAST table; false: the datum is shorter than a header. */
+/* Write the name of a value in a TOAST table; false: the datum is shorter than a header. */
 extern bool GpuNameStored(const GpuStored *stored, Datum datum, StoredName *key);
 
-/* The name of a value whose bytes are all in memory. */
+/* Write the name of a value whose bytes are all in memory. */
 extern void GpuNameBytes(const GpuStored *stored, const uint8 *bytes, Size length, StoredName *key);
 
-/* The number of the GPU that has a cached value of this name; -1: none. */
+/* The number of the GPU that has a cached value of this name; -1: no GPU. */
 extern int GpuOfCached(const StoredName *key);
 
-/* Keys to look up, and room for their answers. */
+/* Keys to look up, and the array for their answers. */
 typedef struct GpuLookup
 {
 	const GpuStored *stored;
@@ -161,15 +155,15 @@ typedef struct GpuLookup
 	size_t answer_bytes; /* size of a key's answer */
 } GpuLookup;
 
-/* True if a device may look up "count" keys.  The value is not known yet. */
+/* True if "count" keys are enough for a lookup on a device. */
 extern bool GpuMayLookup(size_t count);
 
-/* Look up keys in the cached value of this name; false: there is no such value. */
+/* Look up keys in the cached value of this name; false: no such value is cached. */
 extern bool GpuLookupCached(const GpuLookup *lookup, const StoredName *name);
 
 /*
- * Copy a value to a device, and look up keys there.  The value is kept under its name; with
- * "name" NULL it is freed.  False: there is no memory for it.
+ * Copy a value to a device, and look up keys in the copy.  If "name" is NULL, the copy is then
+ * freed. Otherwise it may stay cached under "name".  False: the device has no memory for the copy.
  */
 extern bool GpuLookupLoaded(const GpuLookup *lookup, const void *value, const StoredName *name);
 

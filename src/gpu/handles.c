@@ -1,16 +1,16 @@
 /*
  * handles.c
- *		The table of the worker's values: which backend owns which value, and which values are
- *		cached.
+ *		The table of the worker's values: owners of values, and cached values.
  *
- * See shared.h for the states.  A backend finds its own handles by scanning the table.  It
- * does so only if "handle_count" says that it has some.
+ * See shared.h for the states.  A backend finds its own handles by scanning the table, if
+ * "handle_count" says that it has any.
  *
- * Cached values and chunks of cached columns belong to nobody, and are found by name
- * (names.c).  Columns have at most 7/8 of the cache, in number and in bytes.  Values have all
- * that columns leave.  If a limit is exceeded, the least recently used handle of one role is
- * evicted: of the role that needs the room, if it has its fair quota or more, or else of the
- * role that has most.  All roles that have handles have equal quotas.
+ * Cached values and chunks of cached columns have no owner, and are found by name (names.c).
+ * Columns may use 7/8 of the cache, in number and in bytes.  Values may use all that columns leave.
+ *
+ * If a limit is exceeded, a role must give up its least recently used handle.  This is the role
+ * that needs memory, if it has at least its quota.  Otherwise it is the role with the most memory
+ * or handles.  All roles with cached handles have equal quotas.
  *
  * src/gpu/handles.c
  */
@@ -70,7 +70,7 @@ become_pending_free(GpuHandle *handle)
 	pg_atomic_fetch_add_u32(&gpu_shared->pending_frees, 1);
 }
 
-/* Free a handle that its owner does not need any more. */
+/* Mark a handle pending free when its owner no longer needs it. */
 static void
 free_later(GpuHandle *handle)
 {
@@ -79,8 +79,8 @@ free_later(GpuHandle *handle)
 }
 
 /*
- * The first unused handle, if this process may take one more.  Taking the first one keeps
- * cached handles at the front of the table.
+ * The first unused handle; NULL: this process may take no handle now.  Taking the first handle
+ * keeps cached handles near the front of the table, where GpuEachCached() finds them soon.
  */
 static GpuHandle *
 find_unused(Oid role)
@@ -124,7 +124,7 @@ assign_handle(GpuHandle *handle, GpuFamily family, Oid role)
 
 /* ---- functions that take the lock themselves ---- */
 
-/* Wake the worker, which has something to do besides requests. */
+/* Wake the worker if handles are pending free. */
 static void
 wake_for_pending(void)
 {
@@ -132,7 +132,7 @@ wake_for_pending(void)
 		SetLatch(gpu_shared->worker_latch);
 }
 
-/* Make a handle that belongs to this transaction; false: none is left for this process. */
+/* Make a handle that belongs to this transaction; false: this process may take no handle now. */
 bool
 GpuNewHandle(GpuFamily family, GpuRef *ref)
 {
@@ -150,7 +150,7 @@ GpuNewHandle(GpuFamily family, GpuRef *ref)
 	return handle != NULL;
 }
 
-/* Drop a handle, if there is one (serial 0: none) and it still belongs to this backend. */
+/* Drop a handle if it still belongs to this backend. Serial 0: no handle. */
 void
 GpuDropHandle(const GpuRef *ref)
 {
@@ -163,7 +163,7 @@ GpuDropHandle(const GpuRef *ref)
 	wake_for_pending();
 }
 
-/* Attach a handle to memory of its owner, which drops the handle when it is freed. */
+/* Note that the handle is dropped when memory of its owner is freed. */
 void
 GpuAttachHandle(const GpuRef *ref)
 {
@@ -191,8 +191,8 @@ combiner(void)
 }
 
 /*
- * Transfer a handle to the process that redeems its token.  Until then it belongs to the
- * leader, which outlives its workers.
+ * Transfer a handle to the process that redeems its token.  Until the token is redeemed, the leader
+ * owns the handle, because leaders outlive their workers.
  */
 void
 GpuTransferHandle(const GpuRef *ref, const TokenNumber *token, const GpuShape *shape)
@@ -220,8 +220,8 @@ is_in_transfer(const GpuHandle *handle)
 }
 
 /*
- * Receive the handle of a token.  It was transferred to this leader, or by this parallel
- * worker itself.  False: there is no such handle.
+ * Receive the handle of a token, which was transferred to this leader or by this parallel worker.
+ * False: no such handle.
  */
 bool
 GpuReceiveHandle(GpuFamily family, const TokenNumber *token, GpuRef *ref, GpuShape *shape)
@@ -256,13 +256,13 @@ owns_none(void)
 }
 
 /*
- * Drop handles of this backend: at the end of a transaction all of them.  If a subtransaction
- * is rolled back, those that are not attached to memory, and handles in transfer that were
- * not received.  Parallel queries start no subtransactions, so these handles came from a
- * query within the subtransaction.
+ * Drop handles of this backend.  At the end of a transaction, drop all handles.  After the rollback
+ * of a subtransaction, drop its handles that are not attached to memory, and all transferred
+ * handles that were not received.  Parallel queries start no subtransactions, so these transferred
+ * handles belong to a query within the subtransaction.
  *
- * Attached handles are dropped with their memory.  It may belong to a cursor that is older
- * than the subtransaction and was first read in it.  So these handles go to the parent.
+ * An attached handle is dropped with its memory.  This memory may belong to a cursor that is older
+ * than the subtransaction.  So the parent receives the attached handles.
  */
 void
 GpuDropHandles(SubTransactionId subid, SubTransactionId parent)
@@ -289,7 +289,7 @@ GpuDropHandles(SubTransactionId subid, SubTransactionId parent)
 	wake_for_pending();
 }
 
-/* A subtransaction has ended: its handles belong to its parent now. */
+/* At the end of a subtransaction, assign its handles to its parent. */
 void
 GpuRaiseSubHandles(SubTransactionId from, SubTransactionId to)
 {
@@ -304,7 +304,10 @@ GpuRaiseSubHandles(SubTransactionId from, SubTransactionId to)
 	unlock();
 }
 
-/* For the worker: handles pending free that no request names, without those on busy devices. */
+/*
+ * For the worker: list handles that are pending free, that no request names, and whose values are
+ * not on busy devices.
+ */
 int
 GpuTakePending(int *index, int room, uint32 busy)
 {
@@ -334,8 +337,8 @@ GpuHandleFreed(int index)
 }
 
 /*
- * For the worker: note that keys sent to a value were lost.  Returns whether the handle was
- * live.
+ * For the worker: mark a handle lost because keys sent to its value were lost.  Returns whether the
+ * handle was live.
  */
 bool
 GpuLoseHandle(const GpuRef *ref)
@@ -350,7 +353,7 @@ GpuLoseHandle(const GpuRef *ref)
 	return live;
 }
 
-/* For the worker: note that all values are gone. */
+/* For the worker: reset the table after all values were lost. */
 void
 GpuResetHandles(void)
 {
@@ -425,7 +428,7 @@ count_cached(const GpuHandle *handle, int n)
 	pg_atomic_fetch_add_u32(&cache_usage->count, n);
 }
 
-/* Make a cached handle impossible to find, and have it freed. */
+/* Remove the name of a cached handle, and mark the handle pending free. */
 static void
 forget(GpuHandle *handle)
 {
@@ -434,19 +437,19 @@ forget(GpuHandle *handle)
 	become_pending_free(handle);
 }
 
-/* ---- what is pushed out ---- */
+/* ---- eviction ---- */
 
-/* What is to be evicted, and for whom. */
+/* What is to be evicted, and for which role. */
 typedef struct Push
 {
 	bool column;    /* true: a chunk of a column; false: a value */
-	int device;     /* on this device; -1: on any */
-	bool number;    /* quotas count handles; false: bytes */
-	bool role_only; /* only handles of "role" may go */
-	Oid role;       /* the role that needs the room */
+	int device;     /* on this device; -1: on any device */
+	bool number;    /* true: quotas count handles; false: bytes */
+	bool role_only; /* only handles of "role" may be evicted */
+	Oid role;       /* the role that needs memory */
 } Push;
 
-/* The handles of a role that may be evicted. */
+/* The evictable handles of one role. */
 typedef struct Quota
 {
 	Oid role;
@@ -468,7 +471,7 @@ add_to_quota(Quota *quota, int *count, GpuHandle *handle, uint64 amount)
 		quota[i].oldest = handle;
 }
 
-/* Find the quotas of all roles, among handles that may be evicted.  Returns the number of roles. */
+/* Sum up the evictable handles by role. Returns the number of roles. */
 static int
 find_quotas(const Push *push, Quota *quota, uint64 *all)
 {
@@ -490,7 +493,7 @@ find_quotas(const Push *push, Quota *quota, uint64 *all)
 	return count;
 }
 
-/* The handle to be evicted; NULL: none. */
+/* The handle to be evicted; NULL: no handle may be evicted. */
 static GpuHandle *
 choose(const Push *push)
 {
@@ -516,7 +519,10 @@ is_same_column(const StoredName *a, const StoredName *b)
 	return a->kind == b->kind && memcmp(a->header, b->header, sizeof(a->header)) == 0;
 }
 
-/* The note of a column, or the entry for a new note: an unused one, or the oldest. */
+/*
+ * The record of a column.  If the column has no record, the entry for a new record: an unused
+ * entry, or the oldest.
+ */
 static GpuPushedOut *
 find_pushed_out(const StoredName *column)
 {
@@ -536,8 +542,8 @@ find_pushed_out(const StoredName *column)
 }
 
 /*
- * Note for the owner of a table that a chunk of a column was evicted.  If it was evicted for
- * its own role, no note of another role is overwritten.
+ * Record for the owner of a table that a chunk was evicted.  If a role evicts its own chunk, no
+ * record of another role is overwritten.
  */
 static void
 note_pushed_out(const GpuHandle *handle, Oid role)
@@ -570,8 +576,9 @@ push_out(const Push *push)
 }
 
 /*
- * True if there are more cached handles of a kind than allowed.  Columns must be checked
- * before values.
+ * True if the columns exceed their limit, or if all cached handles exceed the limit of the cache.
+ * "number": the limit of handles is checked, else the limit of bytes.  Columns must be checked
+ * first.
  */
 static bool
 are_too_many(bool column, bool number)
@@ -586,7 +593,7 @@ are_too_many(bool column, bool number)
 	return column ? have[true] > GPU_COLUMNS_OF(limit) : have[false] + have[true] > limit;
 }
 
-/* Keep the cache within its limits, after a role has added to it. */
+/* Evict handles until the cache is within its limits. "role" has added a handle. */
 static void
 trim(Oid role)
 {
@@ -611,8 +618,8 @@ GpuTrimCache(void)
 }
 
 /*
- * For the worker: evict a cached handle from a device, for a role that needs the room; false:
- * there is none.
+ * For the worker: evict a cached handle from a device, for a role that needs memory; false: no
+ * handle may be evicted.
  */
 bool
 GpuEvict(int device, bool column, Oid role, bool role_only)
@@ -627,8 +634,7 @@ GpuEvict(int device, bool column, Oid role, bool role_only)
 }
 
 /*
- * List the columns of which chunks were evicted, at most GPU_PUSHED_OUT_MAX.  Returns their
- * number.
+ * List the columns of which chunks were evicted, at most GPU_PUSHED_OUT_MAX.  Returns their number.
  */
 int
 GpuListPushedOut(GpuPushedOut *list)
@@ -644,7 +650,7 @@ GpuListPushedOut(GpuPushedOut *list)
 	return count;
 }
 
-/* Remove the note on a column, which is loaded again, or not wanted any more. */
+/* Remove the record of a column that is loaded again, or no longer needed. */
 void
 GpuForgetPushedOut(const StoredName *column)
 {
@@ -657,9 +663,9 @@ GpuForgetPushedOut(const StoredName *column)
 	unlock();
 }
 
-/* ---- publishing, forgetting ---- */
+/* ---- publishing and removing names ---- */
 
-/* Note that a cached handle is used now. */
+/* Note the time of the use of a cached handle. */
 void
 GpuHandleUsed(int index)
 {
@@ -669,7 +675,7 @@ GpuHandleUsed(int index)
 	pg_atomic_write_u64(&handle->used_at, (uint64) GetCurrentTimestamp());
 }
 
-/* Give a loaded value to all backends, which find it by its name. */
+/* Turn a loaded value into a cached value, which all backends find by its name. */
 void
 GpuPublishHandle(const GpuRef *ref, const StoredName *key)
 {
@@ -690,7 +696,9 @@ GpuPublishHandle(const GpuRef *ref, const StoredName *key)
 	wake_for_pending();
 }
 
-/* Make a cached handle impossible to find; false: it is gone already. */
+/*
+ * Remove the name of a cached handle, and mark the handle pending free; false: it is gone already.
+ */
 bool
 GpuForgetCached(const GpuRef *ref)
 {

@@ -1,10 +1,10 @@
 /*
  * names.c
- *		Cached handles by their names.
+ *		Finds the worker's cached values and chunks by name.
  *
- * A query over many partitions looks up each chunk of each column.  So handles are in a hash
- * table of chains, in shared memory.  The chunks of a column are in one chain, because the
- * hash leaves out the number of the chunk.
+ * A query over many partitions looks up each chunk of each column.  Therefore cached handles are in
+ * a hash table with chains, in shared memory.  The hash does not include the number of the chunk,
+ * so that all chunks of a column are in one chain.
  *
  * src/gpu/names.c
  */
@@ -13,7 +13,7 @@
 
 #include "base/slot.h"
 
-/* The chain of a name.  It has the number of its first handle, from 1 on; 0: it is empty. */
+/* The chain of a name: the number of its first handle, from 1 on; 0: the chain is empty. */
 static int *
 chain_of(const StoredName *name)
 {
@@ -52,7 +52,10 @@ GpuRemoveName(const GpuHandle *handle)
 
 /* ---- functions that take the lock themselves ---- */
 
-/* Find the cached value or chunk of this name; false: there is none.  "device" may be NULL. */
+/*
+ * Find the cached value or chunk of this name, and note its use; false: not cached.  "device" may
+ * be NULL.
+ */
 bool
 GpuFindCached(const StoredName *name, GpuRef *ref, int *device)
 {
@@ -76,8 +79,8 @@ GpuFindCached(const StoredName *name, GpuRef *ref, int *device)
 }
 
 /*
- * Call a function for each cached chunk of the column that "column" names.  The function must
- * be short, and may not fail.
+ * Call "visit" for each cached chunk of the column that "column" names.  "visit" must be short, and
+ * must not fail.
  */
 void
 GpuEachChunk(const StoredName *column, void (*visit)(GpuHandle *handle, void *context),
@@ -97,10 +100,7 @@ GpuEachChunk(const StoredName *column, void (*visit)(GpuHandle *handle, void *co
 	LWLockRelease(gpu_shared->handles);
 }
 
-/*
- * Call a function for each cached handle of a family.  The function must be short, and may
- * not fail.
- */
+/* Call "visit" for each cached handle of a family. "visit" must be short, and must not fail. */
 void
 GpuEachCached(GpuFamily family, void (*visit)(GpuHandle *handle, void *context), void *context)
 {

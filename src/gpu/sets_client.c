@@ -2,24 +2,23 @@
  * sets_client.c
  *		A backend's side of the GPU worker: collections on a device, and searches for pairs.
  *
- * A backend posts a collection in pieces.  If the worker could not store a piece, the request
- * for the index fails.  Only numbers of elements go to the worker.  The elements that they
- * represent stay here.  Two collections share one numbering of their elements.
+ * A backend posts a collection in pieces.  If the worker could not store a piece, the request for
+ * the index fails.  The backend sends numbers that represent the elements, and not the elements.
+ * Two collections have common numbers of their elements.
  *
- * The worker may keep a stored collection.  Its name differs on each device (client.c).  It
- * then keeps the ids and the sizes of the sets, too, so that a backend that finds the
+ * The worker may cache a stored collection, under a different name on each device (client.c).  The
+ * worker then also stores the ids and offsets of the sets, so that a backend that finds the
  * collection need not read it.  The worker may drop the collection at any time.
  *
- * A search that might take long is spread over all devices: each has the whole collection.
- * The rows are cut into shards of about the same work, and device i of n takes shards i, i +
- * n, ...  Pairs are returned shard by shard, which is the order of the rows, while all
- * devices work on the next shards.
+ * A long search runs on all devices, and each device has the whole collection.  The rows are cut
+ * into shards of about equal work.  Device i of n searches shards i, i + n, ...  Pairs are returned
+ * shard by shard, in the order of the rows, while all devices search the next shards.
  *
- * A reply has as many pairs as a slot takes, or none so far.  Between two replies
- * the worker serves others.
+ * A reply has the pairs that fit into a slot, or no pairs if none were found yet.  Between two
+ * replies the worker serves other processes.
  *
- * No pair is returned before the first reply with pairs has come.  So if the worker is lost
- * before that, nothing is lost: with qsketch.device = auto the CPU begins anew.
+ * The caller gets no pair before the first reply with pairs.  If the worker fails before that
+ * reply, the CPU can repeat the search, with qsketch.device = auto.
  *
  * src/gpu/sets_client.c
  */
@@ -30,11 +29,13 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-/* The time that a shard should take, in ms, so that no shard keeps the others waiting. */
+/*
+ * The expected time of a shard in ms.  Short shards keep the devices from waiting for one another.
+ */
 #define SHARD_MS    20
 #define MOST_SHARDS 65536
 
-/* ---- whether ---- */
+/* ---- the choice of the GPU ---- */
 
 bool
 GpuWantsPairs(uint64 elements, char why[GPU_TEXT_BYTES])
@@ -52,16 +53,16 @@ GpuWantsPairs(uint64 elements, char why[GPU_TEXT_BYTES])
 	return wanted && (device_setting == DEVICE_GPU || elements >= (uint64) gpu_min_elements);
 }
 
-/* ---- to a device ---- */
+/* ---- sending a collection to a device ---- */
 
 /* A collection that is being sent. */
 typedef struct Upload
 {
 	const qset_collection *collection;
-	const uint32 *number; /* numbers of its elements, by rank; NULL: the ranks are the numbers */
-	uint64 universe;      /* number of numbers */
-	bool ids;             /* its ids are sent, too: the worker keeps them for other backends */
-	bool index;           /* it is indexed, to be searched in */
+	const uint32 *number; /* number of each element, by rank; NULL: the ranks are the numbers */
+	uint64 universe;      /* number of distinct elements */
+	bool ids;             /* the ids are sent, too, for other backends */
+	bool index;           /* the collection is indexed for searches */
 } Upload;
 
 static void
@@ -104,10 +105,7 @@ make_index(const GpuRef *ref, double *ms)
 	return status == QB_OK;
 }
 
-/*
- * Make a handle of a collection on this device, or on any (-1).  The time for the index is
- * added to "index_ms".
- */
+/* Make a collection on this device (-1: on any). The time of indexing is added to "index_ms". */
 static bool
 make_collection(const Upload *upload, int device, GpuRef *ref, double *index_ms)
 {
@@ -126,7 +124,7 @@ make_collection(const Upload *upload, int device, GpuRef *ref, double *index_ms)
 	return !upload->index || make_index(ref, index_ms);
 }
 
-/* Make a value from another one, with "shape" as the shape of the request. */
+/* Make a value from another value. "shape" is the shape of the request. */
 static bool
 make_from(const GpuRef *other, int op, const GpuShape *shape, GpuRef *ref)
 {
@@ -141,7 +139,6 @@ make_from(const GpuRef *other, int op, const GpuShape *shape, GpuRef *ref)
 	return GpuAskOne(slot, NULL, 0) == QB_OK;
 }
 
-/* Copy a collection to another device. */
 static bool
 copy_collection(const GpuRef *from, int device, GpuRef *ref)
 {
@@ -151,7 +148,7 @@ copy_collection(const GpuRef *from, int device, GpuRef *ref)
 	return make_from(from, SETS_COPY, &shape, ref);
 }
 
-/* ---- kept on a device ---- */
+/* ---- cached collections ---- */
 
 const GpuStored gpu_stored_sets = {
 	.family = GPU_FAMILY_SETS,
@@ -159,8 +156,8 @@ const GpuStored gpu_stored_sets = {
 };
 
 /*
- * The name of a collection on a device.  The device is stored in the upper half of id[1],
- * which names of stored values leave free.
+ * The name of a collection on a device.  The upper half of id[1] has the device, because names of
+ * stored values leave it 0.
  */
 static StoredName
 name_on(const StoredName *name, int device)
@@ -171,7 +168,7 @@ name_on(const StoredName *name, int device)
 	return key;
 }
 
-/* Find the kept collection of this name on a device. */
+/* Find the cached collection of this name on a device. */
 static bool
 find_on(const StoredName *name, int device, GpuRef *ref)
 {
@@ -180,7 +177,10 @@ find_on(const StoredName *name, int device, GpuRef *ref)
 	return GpuFindCached(&key, ref, NULL);
 }
 
-/* Fetch the sizes and ids of a kept collection into the current context; false: it is gone. */
+/*
+ * Fetch the offsets and ids of a cached collection into the current memory context; false: the
+ * collection is gone.
+ */
 static bool
 describe(const GpuRef *ref, GpuKept *kept)
 {
@@ -195,8 +195,8 @@ describe(const GpuRef *ref, GpuKept *kept)
 /*
  * ---- a search on a device ----
  *
- * Functions that find no memory on a device return false.  They leave only handles behind,
- * which are dropped with the memory of GpuPairs at the latest.
+ * Functions return false if a device has no memory.  These functions may leave handles, which are
+ * dropped with the memory of GpuPairs at the latest.
  */
 
 /* The collections and the search on one device. */
@@ -215,7 +215,7 @@ device_of(const GpuRef *ref)
 	return gpu_shared->handle[ref->index].device;
 }
 
-/* Raise an error: elements of two kinds have no common numbers. */
+/* Raise the error that two collections have elements of different kinds. */
 static void
 raise_mismatch(void)
 {
@@ -223,7 +223,7 @@ raise_mismatch(void)
 					errmsg("collections of sets have elements of different kinds")));
 }
 
-/* Send both of two collections, with common numbers. */
+/* Send two collections, with common numbers of their elements. */
 static bool
 make_both(Replica *replica, const qset_request *r, double *index_ms)
 {
@@ -248,7 +248,7 @@ make_both(Replica *replica, const qset_request *r, double *index_ms)
 	return done;
 }
 
-/* Send the collections of a request to a device.  The time for the index is added to "index_ms". */
+/* Send the collections of a request to a device. The time of indexing is added to "index_ms". */
 static bool
 put_collections(Replica *replica, const qset_request *r, bool ids, double *index_ms)
 {
@@ -262,8 +262,8 @@ put_collections(Replica *replica, const qset_request *r, bool ids, double *index
 }
 
 /*
- * Make a collection of the sorted rows of a handle, on their device.  The time for the index
- * is added to "index_ms".
+ * Make a collection of the sorted rows of a handle, on their device.  The time of indexing is added
+ * to "index_ms".
  */
 static bool
 make_of_rows(Replica *replica, const GpuRef *memberships, double *index_ms)
@@ -277,8 +277,8 @@ make_of_rows(Replica *replica, const GpuRef *memberships, double *index_ms)
 }
 
 /*
- * Copy the collections of another replica to this replica's device.  If the device already
- * keeps a collection of this name, that is used instead.  "name" may be NULL.
+ * Copy the collections of another replica to this replica's device.  If the device has a cached
+ * collection of this name, the cached collection is used.  "name" may be NULL.
  */
 static bool
 copy_replica(Replica *replica, const Replica *from, const StoredName *name)
@@ -324,7 +324,7 @@ drop_replica(Replica *replica)
 
 struct GpuPairs
 {
-	GpuScopedHandle handle; /* drops the handles of all replicas */
+	GpuScopedHandle handle; /* its end drops the handles of all replicas */
 	Replica replica[GPU_DEVICES_MAX];
 	int replicas;
 	int method;    /* qset_method that the device chose */
@@ -335,14 +335,14 @@ struct GpuPairs
 	uint64 count;
 	uint64 next;
 	uint64 at;         /* progress of the search, by the last reply */
-	TimestampTz since; /* time of the last progress */
-	double index_ms;   /* times of the steps, to be logged */
+	TimestampTz since; /* time of the last progress, to detect a search that hangs */
+	double index_ms;   /* times of the steps in ms, for the log */
 	double upload_ms;
 	double prepare_ms;
 	double wait_ms; /* time of waiting for pairs */
 };
 
-/* Milliseconds since the last call, or since "since" was set. */
+/* Return the milliseconds since "since", and set "since" to the current time. */
 static double
 lap(instr_time *since)
 {
@@ -356,7 +356,7 @@ lap(instr_time *since)
 	return INSTR_TIME_GET_MILLISEC(passed);
 }
 
-/* Let the other devices take part in the search, if they have memory. */
+/* Copy the collections to the other devices. A device without memory is left out of the search. */
 static void
 spread(GpuPairs *pairs, const GpuPairsSource *source)
 {
@@ -380,7 +380,6 @@ spread(GpuPairs *pairs, const GpuPairsSource *source)
 
 /* ---- shards ---- */
 
-/* The number of rows. */
 static uint64
 rows_of(const GpuPairsSource *source)
 {
@@ -388,7 +387,7 @@ rows_of(const GpuPairsSource *source)
 }
 
 /*
- * The work of a row is estimated by its elements and the number of columns that it is
+ * Estimate the work of a row: its number of elements, times the number of columns that it is
  * compared with.
  */
 static uint64
@@ -432,9 +431,9 @@ begin_shards(GpuPairs *pairs, GpuPairsSource *source, double ms)
 	pairs->since = GetCurrentTimestamp();
 }
 
-/* ---- back ---- */
+/* ---- reading pairs ---- */
 
-/* Raise an error if the worker answers, but the search has made no progress for too long. */
+/* Raise an error if the search has made no progress for too long, although the worker replies. */
 static void
 check_progress(const GpuPairs *pairs)
 {
@@ -446,7 +445,7 @@ check_progress(const GpuPairs *pairs)
 				 errhint("Set qsketch.device to cpu, or qsketch.gpu_timeout to a longer time.")));
 }
 
-/* Request the next reply; QB_OK or QB_NO_MEMORY. */
+/* Request the next reply. Returns QB_OK or QB_NO_MEMORY. */
 static qb_status
 ask_more(GpuPairs *pairs)
 {
@@ -502,7 +501,7 @@ GpuPairsNext(GpuPairs *pairs, uint64 most, uint64 *count)
 	return next;
 }
 
-/* ---- life cycle ---- */
+/* ---- opening and closing a search ---- */
 
 static void
 drop_replicas(GpuScopedHandle *handle)
@@ -537,7 +536,7 @@ GpuPairsDevices(const GpuPairs *pairs)
 	return pairs->replicas;
 }
 
-/* Find a collection that is kept on any device. */
+/* Find a collection that is cached on any device. */
 static bool
 find_kept(Replica *replica, GpuPairsSource *source)
 {
@@ -548,7 +547,7 @@ find_kept(Replica *replica, GpuPairsSource *source)
 	return false;
 }
 
-/* Bring the collections of a search to a device. */
+/* Make the collections of a search on the first device. */
 static bool
 put_rows(GpuPairs *pairs, GpuPairsSource *source)
 {
@@ -562,8 +561,8 @@ put_rows(GpuPairs *pairs, GpuPairsSource *source)
 }
 
 /*
- * Do everything up to the first pairs; false: the device has no memory, or does not keep the
- * collection.
+ * Prepare the search, and wait for the first pairs; false: a device has no memory, or the
+ * collection is not cached.
  */
 static bool
 open_all(GpuPairs *pairs, GpuPairsSource *source)
@@ -599,8 +598,8 @@ open_all(GpuPairs *pairs, GpuPairsSource *source)
 }
 
 /*
- * Calls open_all().  If the worker was lost and the CPU can find the pairs, because the rows are
- * here, warns and returns false.  With qsketch.device = gpu the error is raised.
+ * Call open_all().  If the worker fails, warn and return false, so that the CPU finds the pairs.
+ * The error is raised with qsketch.device = gpu, or if the rows are only on a device.
  */
 static bool
 open_safely(GpuPairs *pairs, GpuPairsSource *source, char *why)

@@ -2,10 +2,10 @@
  * sets_gpu.h
  *		Sets on a GPU: the requests, and a source of pairs for the functions on sets.
  *
- * A collection goes to a device of the worker piece by piece, offsets first.  From there it
- * goes to other devices as a whole.  A search for pairs is a value of its own, because
- * several searches may run in one kept collection.  A search gets ranges of rows, and returns
- * their pairs piece by piece.
+ * A collection is sent to a device piece by piece, offsets before elements.  The worker copies the
+ * whole collection to other devices.  A search for pairs is a separate value, because several
+ * searches may use one cached collection.  A search receives ranges of rows, and returns the pairs
+ * of each range piece by piece.
  *
  * src/gpu/sets_gpu.h
  */
@@ -20,20 +20,20 @@
 
 typedef enum GpuSetsOp
 {
-	SETS_CREATE,   /* make a collection of a size, on a device; -1: on any */
-	SETS_IDS,      /* write a piece of its ids, from "offset" on; kept for other backends */
-	SETS_OFFSETS,  /* write a piece of its offsets */
-	SETS_ELEMENTS, /* write a piece of its elements */
-	SETS_INDEX,    /* all pieces were sent: index it */
+	SETS_CREATE,   /* make a collection of these sizes on "device"; -1: on any device */
+	SETS_IDS,      /* write a piece of the ids, from byte "offset" on, which the worker stores */
+	SETS_OFFSETS,  /* write a piece of the offsets */
+	SETS_ELEMENTS, /* write a piece of the elements */
+	SETS_INDEX,    /* after all pieces: index the collection */
 	SETS_COPY,     /* make a copy of collection "other" on another device */
 	SETS_MAKE,     /* make a collection of the sorted rows of "other" (sets_memberships.c) */
-	SETS_GET_IDS,  /* read a piece of its ids */
+	SETS_GET_IDS,  /* read a piece of the ids */
 	SETS_GET_OFFSETS,
 	SETS_SEARCH,  /* make a search whose rows and columns are the sets of "other" */
-	SETS_AGAINST, /* set its columns: the sets of "other" */
-	SETS_OPEN,    /* prepare it; the reply has the time that it might take */
-	SETS_ROWS,    /* begin with a range of rows */
-	SETS_PAIRS    /* read the range's next "count" pairs, and whether they are the last */
+	SETS_AGAINST, /* set the columns of a search: the sets of "other" */
+	SETS_OPEN,    /* prepare a search; the reply has its expected time */
+	SETS_ROWS,    /* begin to search a range of rows */
+	SETS_PAIRS    /* the reply has the next "count" pairs of the range */
 } GpuSetsOp;
 
 typedef struct GpuSetsShape
@@ -59,12 +59,12 @@ typedef struct GpuSetsRows
 
 typedef struct GpuSetsReply
 {
-	/* SETS_PAIRS */
-	bool over; /* there are no more pairs of the range */
+	/* reply of SETS_PAIRS */
+	bool over; /* the range has no more pairs */
 	uint64 at; /* changes whenever the search makes progress */
 
-	/* SETS_OPEN; SETS_INDEX has "ms" alone */
-	double ms;  /* SETS_OPEN: expected time, 0: not known; SETS_INDEX: its time */
+	/* reply of SETS_OPEN; SETS_INDEX sets only "ms" */
+	double ms;  /* milliseconds: expected time of the search, 0: unknown; or time of indexing */
 	int method; /* the qset_method that was chosen */
 } GpuSetsReply;
 
@@ -76,18 +76,20 @@ StaticAssertDecl(sizeof(GpuSetsSearch) <= sizeof(GpuShape), "a search does not f
 
 /* ---- the GPU as functions on sets see it ---- */
 
-/* Cached collections. */
+/* Names collections for the worker's cache. */
 extern const GpuStored gpu_stored_sets;
 
 typedef struct GpuPairs GpuPairs;
 
 /*
- * True if the GPU should find the pairs of collections with this number of elements.  "why"
- * gets the reason.
+ * True if the GPU should find the pairs of collections with this number of elements.  The reason is
+ * written into "why".
  */
 extern bool GpuWantsPairs(uint64 elements, char why[GPU_TEXT_BYTES]);
 
-/* What a backend knows of a kept collection: its sizes, and the ids of its sets. */
+/*
+ * What a backend knows about a cached collection: its sizes, and the offsets and ids of its sets.
+ */
 typedef struct GpuKept
 {
 	uint64 sets;
@@ -96,38 +98,38 @@ typedef struct GpuKept
 	int64 *id;
 } GpuKept;
 
-/* Where the collections of a search come from. */
+/* The origin of the collections of a search. */
 typedef enum GpuPairsOrigin
 {
-	PAIRS_READ,     /* the request has them */
-	PAIRS_KEPT,     /* one collection, which the worker may keep under the name of its value */
-	PAIRS_ON_DEVICE /* one collection, of rows that are sorted on a device, and are nowhere else */
+	PAIRS_READ,     /* the collections in "request" */
+	PAIRS_KEPT,     /* one collection, which the worker may have in its cache */
+	PAIRS_ON_DEVICE /* one collection, of sorted rows that are only on a device */
 } GpuPairsOrigin;
 
 typedef struct GpuPairsSource
 {
 	GpuPairsOrigin origin;
 	const qset_request *request;
-	const StoredName *name;    /* READ: to keep the collection; NULL: not kept; KEPT: to find it */
-	const GpuRef *memberships; /* ON_DEVICE: the rows */
-	GpuKept known; /* ON_DEVICE: all is set; KEPT: numbers of sets and elements, later all */
+	const StoredName *name;    /* READ: name for the cache, or NULL; KEPT: name in the cache */
+	const GpuRef *memberships; /* ON_DEVICE: the handle of the rows */
+	GpuKept known; /* ON_DEVICE: all members; KEPT: sizes only, GpuPairsOpen() sets the arrays */
 
-	/* Called when a search in "rows" rows has begun, before its first pair is found. */
+	/* Called after a search in "rows" rows has begun, and before the first pair is found. */
 	void (*begun)(void *context, uint64 rows);
 	void *context;
 } GpuPairsSource;
 
 /*
- * Bring the collections to a device, and wait for the first pairs.  NULL in these cases:
- * there is no memory, or the worker was lost and the CPU may find the pairs, with the reason
- * in "why"; or the worker does not keep the collection.  The worker's values for the search
- * are dropped with the current memory context at the latest.
+ * Copy the collections to a device, begin the search, and wait for the first pairs.  NULL with the
+ * reason in "why": no memory, or the worker failed and the CPU may find the pairs.  For PAIRS_KEPT
+ * "why" is not set, and NULL may also mean that the collection is not cached.  The worker's values
+ * for the search are dropped with the current memory context at the latest.
  */
 extern GpuPairs *GpuPairsOpen(GpuPairsSource *source, char why[GPU_TEXT_BYTES]);
 
 /*
- * The next pairs, at most "most", in the order of qset_job_next(); *count 0: none are left.
- * They are valid until the next call.
+ * Return the next pairs, at most "most", in the order of qset_job_next(); *count 0: no pairs are
+ * left. The pairs are valid until the next call.
  */
 extern const qset_pair *GpuPairsNext(GpuPairs *pairs, uint64 most, uint64 *count);
 
@@ -136,40 +138,40 @@ extern void GpuPairsClose(GpuPairs *pairs);
 /* The qset_method of the search. */
 extern int GpuPairsMethod(const GpuPairs *pairs);
 
-/* The number of devices that work on the search. */
+/* The number of devices that run the search. */
 extern int GpuPairsDevices(const GpuPairs *pairs);
 
 /*
- * ---- rows (set id, element) that are to become a collection of sets on a device ----
+ * ---- rows (set id, element) that will become a collection of sets on a device ----
  *
- * Rows come from two cached columns, or are sent by a backend that has read them.  In the end
- * the worker sorts them and removes duplicates.  From the result it makes a collection to
- * search in (SETS_MAKE), or a backend fetches the arrays of sets/collection.h.
+ * Rows are gathered from two cached columns, or sent by a backend that has read them.  All rows are
+ * on the device of the first rows.  At the end the worker sorts the rows and removes duplicates.
+ * The worker then makes a collection of the sorted rows (SETS_MAKE), or a backend fetches the
+ * arrays of sets/collection.h.
  *
- * A device may have no room for more rows, or none to sort them.  Then a backend fetches
- * the rows themselves.
+ * If the device has no memory for more rows, or for sorting, the backend fetches the unsorted rows.
  */
 
 typedef enum GpuMembershipsOp
 {
-	MEMBERSHIPS_CREATE, /* begin without rows; the first chunk decides the device */
+	MEMBERSHIPS_CREATE, /* begin without rows */
 
 	/*
-	 * Add rows of chunks.  Elements are those of the other handle, and ids those of the
-	 * wanted pair's column.  The reply has in "done" the number of added rows, of all wanted
-	 * pages before page "offset".
+	 * Add rows of a chunk.  The elements are the keys of chunk "other".  The ids are the numbers of
+	 * the tested column "pair".  In the reply, "done" is the number of added rows, and "offset" is
+	 * the first page that was not read.
 	 */
 	MEMBERSHIPS_COLUMN,
-	MEMBERSHIPS_ROWS, /* "count" ids, then as many elements */
-	MEMBERSHIPS_SORT, /* no more rows come: sort them; the reply has the sizes */
-	MEMBERSHIPS_READ  /* read a piece of array "count" */
+	MEMBERSHIPS_ROWS, /* add rows: "count" ids, then "count" elements */
+	MEMBERSHIPS_SORT, /* after all rows: sort the rows; the reply has the sizes */
+	MEMBERSHIPS_READ  /* read a piece of the GpuMembershipsArray "count" */
 } GpuMembershipsOp;
 
 typedef enum GpuMembershipsArray
 {
-	MEMBERSHIPS_ROW_IDS, /* the rows, if they are not sorted */
+	MEMBERSHIPS_ROW_IDS, /* before sorting: the rows */
 	MEMBERSHIPS_ROW_ELEMENTS,
-	MEMBERSHIPS_IDS, /* arrays of the collection, if the rows are sorted */
+	MEMBERSHIPS_IDS, /* after sorting: arrays of the collection */
 	MEMBERSHIPS_OFFSETS,
 	MEMBERSHIPS_RANKS,
 	MEMBERSHIPS_VALUES /* elements, by rank */
@@ -191,40 +193,40 @@ GpuMembershipsItemBytes(GpuMembershipsArray array)
 
 /* ---- a backend's calls, which may wait ---- */
 
-/* Rows of a collection on a device, until their memory context goes. */
+/* Rows on a device. The rows are dropped with the memory context of this struct. */
 typedef struct GpuMemberships
 {
 	GpuScopedHandle handle;
-	uint64 rows; /* rows that were added */
+	uint64 rows; /* number of added rows */
 } GpuMemberships;
 
 /* Begin without rows; NULL: the worker has no memory. */
 extern GpuMemberships *GpuMembershipsBegin(MemoryContext context);
 
 /*
- * Add rows of chunks.  Pages that were done are taken off their sets.  Returns the number of
- * rows.
+ * Add rows of chunks.  Pages whose rows were added are removed from the chunks' sets.  Returns the
+ * number of added rows.
  */
 extern int64
 GpuMembershipsAddColumns(GpuMemberships *memberships, const GpuColumnChunk *chunk, int chunks);
 
-/* Add at most GPU_SLOT_WEIGHED rows; false: there is no memory, and nothing has changed. */
+/* Add at most GPU_SLOT_WEIGHED rows; false: the device has no memory, and no row was added. */
 extern bool GpuMembershipsAddRows(GpuMemberships *memberships, const int64 *id,
 								  const uint64 *element, uint32 count);
 
 /*
- * Sort the rows, after the last one; false: there is no memory for that, and nothing has
- * changed.
+ * Sort the rows after all rows were added; false: the device has no memory, and the rows are
+ * unchanged.
  */
 extern bool GpuMembershipsSort(GpuMemberships *memberships, GpuMembershipsSizes *sizes);
 
-/* Fetch items of an array. */
+/* Fetch "count" items of an array, from item "first" on. */
 extern void GpuMembershipsRead(GpuMemberships *memberships, GpuMembershipsArray array, uint64 first,
 							   uint64 count, void *to);
 
-/* ---- the worker's ---- */
+/* ---- a function of the worker ---- */
 
-/* The sorted rows of a handle, with their sizes and their device; NULL: there are none. */
+/* The sorted rows of a handle, with their sizes and their device; NULL: no sorted rows. */
 extern struct qset_cuda_memberships *
 GpuMembershipsSorted(int index, GpuMembershipsSizes *sizes, int *device);
 

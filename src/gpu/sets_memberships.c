@@ -1,10 +1,9 @@
 /*
  * sets_memberships.c
- *		Rows that become a collection of sets on a device: the backend's calls, and the
- *		request handler.
+ *		Rows that become a collection of sets on a device: the backend's calls, and their handler.
  *
- * Rows that are on the device are nowhere else.  So who needs them raises an error if the
- * worker was lost.
+ * The worker has the only copy of the rows.  So calls that need the rows raise an error if the
+ * worker failed.
  *
  * src/gpu/sets_memberships.c
  */
@@ -39,7 +38,7 @@ GpuMembershipsAddColumns(GpuMemberships *memberships, const GpuColumnChunk *chun
 	return added;
 }
 
-/* Send a request with one reply; false: no memory.  Raises an error if the rows are gone. */
+/* Send a request and wait; false: no memory. Raises an error if the rows are gone. */
 static bool
 ask(GpuSlot *slot, void *reply, Size bytes)
 {
@@ -86,20 +85,21 @@ GpuMembershipsRead(GpuMemberships *memberships, GpuMembershipsArray array, uint6
 }
 
 /*
- * ---- what the GPU worker does with rows of a collection of sets: the handler of their requests ----
+ * ---- rows of a collection of sets in the GPU worker: the handler of their requests ----
  *
- * All rows are on the device of the first chunk.  Rows of chunks on other devices are copied
- * there.  Sorting is not done in pieces, so a device takes a limited number of rows.
+ * All rows are on the device of the first rows.  Rows of chunks on other devices are copied to this
+ * device.  Sorting is not divided into pieces.  The number of rows is limited to keep the sort
+ * short.
  */
 
 StaticAssertDecl((int) MEMBERSHIPS_VALUES == QSET_CUDA_VALUES, "arrays have the same numbers");
 
 typedef struct MembershipsValue
 {
-	qset_cuda_memberships *memberships; /* NULL: no rows have come */
+	qset_cuda_memberships *memberships; /* NULL: no rows have arrived */
 	int device;
 	bool sorted;
-	GpuMembershipsSizes sizes; /* set if the rows are sorted */
+	GpuMembershipsSizes sizes; /* set when the rows are sorted */
 } MembershipsValue;
 
 static MembershipsValue memberships_value[GPU_HANDLES];
@@ -130,7 +130,7 @@ serve_create(GpuSlot *slot)
 	return gpu_fault == FAULT_MEMORY ? QB_NO_MEMORY : QB_OK;
 }
 
-/* Make room for "count" more rows: on this device, unless another device already has rows. */
+/* Check that "count" more rows are allowed. The first call creates the value on "device". */
 static qb_status
 be_somewhere(MembershipsValue *h, int device, uint64 count)
 {
@@ -147,7 +147,7 @@ be_somewhere(MembershipsValue *h, int device, uint64 count)
 	return GpuNoteCreated(status, device);
 }
 
-/* Add gathered elements of sets with their ids; all of them or none. */
+/* Add gathered elements with the ids of their sets; all rows or none. */
 static qb_status
 add_gathered(GpuSlot *slot, const GpuGathered *gathered)
 {
@@ -178,7 +178,7 @@ serve_rows(MembershipsValue *h, GpuSlot *slot)
 	return status;
 }
 
-/* Sort the rows.  Chunks may be freed to make room, because their rows have been copied. */
+/* Sort the rows. Chunks may be freed to get memory, because the rows have been copied. */
 static qb_status
 serve_sort(MembershipsValue *h, GpuSlot *slot)
 {

@@ -50,7 +50,10 @@ static const struct config_enum_entry faults[] = {
 	{ NULL, 0, false },
 };
 
-/* Read a list of numbers such as "0,2"; returns how many; -1: it is no such list. */
+/*
+ * Read a list of at most "room" numbers, such as "0,2".  Returns the length of the list; -1: the
+ * list is invalid.
+ */
 static int
 read_numbers(const char *list, int *number, int room)
 {
@@ -91,7 +94,7 @@ GpuDeviceNumbers(int *number, int room)
 	return Max(0, read_numbers(gpu_devices, number, room));
 }
 
-/* Settings of the worker, which exists only if the server loads the module. */
+/* Define the settings of the worker. They exist only if the server preloads the module. */
 static void
 define_worker_settings(void)
 {

@@ -1,13 +1,12 @@
 /*
  * shared.c
- *		The shared memory of GPU worker and backends: size, layout, first state; slots and the
- *		queue of requests.
+ *		The shared memory of GPU worker and backends: size, layout, first state; slots and queue.
  *
- * The size depends on settings that are fixed at server start.  The queue, the slots, and
- * their holders follow GpuShared.  The data of the slots follow on a page boundary, because
- * the worker page-locks them.
+ * The size depends on settings that are fixed at server start.  GpuShared is followed by the queue,
+ * the slots and their holders.  The data of the slots begin on a page boundary, because the worker
+ * page-locks them.
  *
- * Nothing here waits, and after the start no function can fail.
+ * The functions of this file do not wait, and cannot fail after the start.
  *
  * src/gpu/shared.c
  */
@@ -26,10 +25,10 @@ GpuShared *gpu_shared = NULL;
 typedef struct GpuHolder
 {
 	int slots;
-	Oid role; /* the role that it has logged in as */
+	Oid role; /* login role of the process */
 } GpuHolder;
 
-/* Addresses of the parts that follow GpuShared. */
+/* Addresses of the arrays that follow GpuShared. */
 static int *queue;
 static GpuSlot *slots;
 static GpuHolder *holders;
@@ -159,7 +158,10 @@ start_shared(void)
 	LWLockRelease(AddinShmemInitLock);
 }
 
-/* Called while the postmaster loads the module.  "kilobytes": memory for the data of slots. */
+/*
+ * Request the shared memory, while the postmaster loads the module.  "kilobytes" is the size of the
+ * slots' data.
+ */
 void
 GpuRequestShared(int kilobytes)
 {
@@ -205,7 +207,7 @@ queue_at(uint64 number)
 
 /* ---- slots and the queue of requests: see shared.h for their states ---- */
 
-/* Under "ring": put a slot on the list of free ones. */
+/* Under "ring": put a slot on the list of free slots. */
 static void
 free_locked(GpuSlot *slot)
 {
@@ -217,8 +219,9 @@ free_locked(GpuSlot *slot)
 }
 
 /*
- * Wake waiting processes after a process has freed a slot: one that has few slots, and one of
- * the others.  The process that had the slot may have become one with few slots.
+ * Wake waiting processes after a slot of process "proc" was freed: one process with few slots, and
+ * one process with more slots.  If "proc" now has few slots, all processes in slot_freed[1] are
+ * woken, because "proc" may still wait in slot_freed[1].
  */
 static void
 tell_freed(int proc)
@@ -236,14 +239,16 @@ my_holder(void)
 	return &holders[ProcessNumber(MyProc)];
 }
 
-/* True if this process has so few slots that it may take one when others may not. */
+/*
+ * True if this process has few slots.  Such a process may take a slot when other processes may not.
+ */
 bool
 GpuHasFew(void)
 {
 	return my_holder()->slots < GpuFew(gpu_shared->slot_count);
 }
 
-/* Under "ring": the number of slots that all processes of a role have. */
+/* Under "ring": the number of slots that all processes of a role hold. */
 static int
 slots_of_role(Oid role)
 {
@@ -266,7 +271,7 @@ may_take_slot(const GpuHolder *holder)
 	return GpuMayTake(free, all, holder->slots, free <= all / 8 ? slots_of_role(holder->role) : 0);
 }
 
-/* Take a slot to be filled; NULL: there is none for this process. */
+/* Take a slot to write a request; NULL: this process may take no slot now. */
 GpuSlot *
 GpuTrySlot(void)
 {
@@ -290,7 +295,7 @@ GpuTrySlot(void)
 	return slot;
 }
 
-/* Give back a slot. */
+/* Free a slot. */
 void
 GpuFreeSlot(GpuSlot *slot)
 {
@@ -310,8 +315,7 @@ count_pending(const GpuRef *ref, int32 n)
 }
 
 /*
- * Give a filled slot to the worker.  False: the worker takes no requests, and the slot is
- * free again.
+ * Put a filled slot into the queue.  False: the worker accepts no requests, and the slot was freed.
  */
 bool
 GpuSubmit(GpuSlot *slot)
@@ -343,7 +347,7 @@ GpuSubmit(GpuSlot *slot)
 	return serving;
 }
 
-/* Let the worker take requests from now on. */
+/* Let backends queue requests from now on. */
 void
 GpuServeRequests(void)
 {
@@ -364,7 +368,7 @@ GpuIsIdle(void)
 	return idle;
 }
 
-/* The worker's next request, or NULL. */
+/* For the worker: the next request of the queue; NULL: the queue is empty. */
 GpuSlot *
 GpuNextRequest(void)
 {
@@ -380,7 +384,7 @@ GpuNextRequest(void)
 	return slot;
 }
 
-/* For the worker: end a request. */
+/* For the worker: end a request, and wake its backend or free the slot. */
 void
 GpuReply(GpuSlot *slot)
 {
@@ -415,7 +419,7 @@ GpuIsDone(const GpuSlot *slot)
 	return done;
 }
 
-/* Give up a slot in any state, because its reply is not awaited any more. */
+/* Give up a slot in any state, when its reply is no longer needed. */
 void
 GpuAbandonSlot(GpuSlot *slot)
 {
@@ -433,10 +437,7 @@ GpuAbandonSlot(GpuSlot *slot)
 		tell_freed(proc);
 }
 
-/*
- * After a failure of the worker, or at its next start: fail all requests that it has taken or
- * queued.
- */
+/* After a failure of the worker, or at its next start: fail all queued and running requests. */
 void
 GpuFailRequests(void)
 {

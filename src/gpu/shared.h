@@ -1,76 +1,74 @@
 /*
  * shared.h
- *		What the GPU worker and the backends share, and which of them may access which part.
+ *		Shared memory of the GPU worker and the backends, and who may access which part.
  *
- * One background worker owns the GPUs.  Backends, also parallel workers, give it requests
- * through slots of a fixed size in main shared memory.  They name the worker's values by
- * their handles, which are in a table.
+ * One background worker owns the GPUs.  Backends, including parallel workers, send requests to the
+ * worker through slots of a fixed size in main shared memory.  A request names the worker's values
+ * by their handles, which are entries of a table.
  *
- * Families.  A value belongs to a family, which is noted in handles, slots and names of
- * stored values.  Three things are known only to the family, namely to its client in the
- * backends and its handler in the worker: the requests for its values, the meaning of their
- * data in slots, and the "shape" that describes a value.
+ * Families.  A value belongs to a family.  Handles, slots and names of stored values record the
+ * family.  Only the family's client in the backends and its handler in the worker know the requests
+ * for its values, the meaning of the data in slots, and the "shape" that describes a value.
  *
- * Slots.  A slot holds one request and its data: keys, answers, or a piece of
- * something large.
+ * Slots.  A slot holds one request and its data: keys, answers, or a piece of a large value.
  *
  *	FREE		on the list of free slots
- *	FILLING		a backend took it, and writes the request; or it reads the reply
+ *	FILLING		a backend has taken the slot, and writes the request
  *	QUEUED		in the queue
- *	RUNNING		the worker has taken it from the queue
- *	DONE		the reply is there, for the backend that waits for it
+ *	RUNNING		the worker has taken the request from the queue
+ *	DONE		the slot has the reply, and a backend waits for the reply or reads it
  *
  *	backend		FREE -> FILLING -> QUEUED, DONE -> FREE
- *	worker		QUEUED -> RUNNING -> FREE, or DONE if someone waits
+ *	worker		QUEUED -> RUNNING -> DONE if a backend waits, else RUNNING -> FREE
  *
- * The queue is first in, first out.  The worker takes all requests from the queue, and serves
- * the processes piece by piece, by the time that each has had (worker/schedule.c).  Requests
- * that change a value take effect in the order in which they were made, whoever made them.  A
- * backend that stops waiting (cancelled, failed) sets "abandoned" in a slot that is not DONE
- * yet, and the worker frees it at the end of the piece.  Between FREE and QUEUED backends run
- * nothing that can fail.
+ * The queue is first in, first out.  The worker takes all requests from the queue.  It serves the
+ * processes piece by piece, by the worker time that each process has used (worker/schedule.c).
+ * Requests that change a value take effect in the order of the queue.  A backend that stops waiting
+ * (cancelled, failed) sets "abandoned" in a slot that is not DONE yet.  The worker then frees the
+ * slot at the end of the piece.  While a backend holds a slot in state FILLING, it runs no code
+ * that can fail.
  *
  * Handles.  A handle stands for a value that the worker has.
  *
  *	UNUSED
- *	LIVE		belongs to a backend's transaction; keys may be on their way
- *	CACHED		belongs to nobody: a stored value or a chunk of a column, kept for queries
- *	PENDING_FREE		not wanted any more, to be freed after the requests that name it
+ *	LIVE		belongs to a backend's transaction; requests with keys may be queued
+ *	CACHED		has no owner: a stored value or a chunk of a column, cached for queries
+ *	PENDING_FREE	to be freed after the requests that name it
  *	LOST		belongs to a backend, but its keys are lost: the worker or a device failed
  *
  *	backend		UNUSED -> LIVE -> PENDING_FREE or CACHED, LOST -> PENDING_FREE
  *				CACHED -> PENDING_FREE beyond the limits of the cache
- *	worker		PENDING_FREE -> UNUSED once no request names it ("pending" is 0),
- *				CACHED -> PENDING_FREE to make room, LIVE -> LOST if keys could not be
- *				added or its device is lost; when it fails or starts LIVE -> LOST, LOST stays LOST, and
- *				all others -> UNUSED
+ *	worker		PENDING_FREE -> UNUSED when no request names it ("pending" is 0)
+ *				CACHED -> PENDING_FREE to free device memory, or if its device failed
+ *				LIVE -> LOST if keys could not be added, or if its device failed
+ *				when the worker fails or starts: LIVE -> LOST, LOST stays LOST, all
+ *				other states -> UNUSED
  *
- * A LIVE handle gets PENDING_FREE when its state's memory goes away, at the end of the
- * transaction, or when the backend exits, whichever is first.  A handle that is not
- * "attached" to such memory also gets PENDING_FREE when its subtransaction is rolled back.  A
- * process of a parallel plan hands a handle over to its leader, who takes ownership of it or
- * frees it at the end of its own transaction; leaders outlive their workers.  A serial number
+ * A LIVE handle changes to PENDING_FREE at the first of these events: its state's memory is freed,
+ * the transaction ends, or the backend exits.  A handle that is not "attached" to the state's
+ * memory also changes to PENDING_FREE when its subtransaction is rolled back.  A process of a
+ * parallel plan transfers a handle to its leader.  The leader takes ownership of the handle, or
+ * frees it at the end of the leader's transaction.  Leaders outlive their workers.  A serial number
  * distinguishes a handle from later handles with the same index.
  *
- * A LIVE handle is "full" if its device has no memory for the value to grow.  Its backend
- * fetches the value before it adds more keys, and continues with the CPU's engine.
+ * A LIVE handle is "full" if its device has no memory for the value to grow.  The backend fetches
+ * the value before it adds more keys, and continues with the CPU's engine.
  *
  * Locks.
  *	"ring" (spinlock)	slots' states and "abandoned", list of free slots, holders,
  *						queue, "serving"
- *	"handles" (LWLock)	the table of handles, except "pending" and "used",
- *						which are atomic
- *	Everything else is atomic, or written by the worker alone (state, pid,
- *	devices, reason: set before "state" or "lost" says so).  Nobody holds both locks.
+ *	"handles" (LWLock)	the table of handles, except its atomic members and the members
+ *						that the worker sets while it serves requests
+ * All other members are atomic, or written by the worker only: state, pid, devices, reason.  The
+ * worker sets "reason" before "state" or "lost" refers to it.  No process holds both locks.
  *
- * The cache is limited by kind: GpuTrimCache().  A column is evicted only for another column,
- * or for a need of its own role.
+ * handles.c limits cached columns and cached values separately.  A chunk is evicted only for other
+ * columns, or for a value of the same role.
  *
  * Quotas.  Neither a process nor a role can take all slots or all handles: GpuMayTake().  A
  * session's role is its login role, which SET ROLE does not change.
  *
- * If a backend or the worker dies by a signal, the postmaster makes all of
- * this anew.
+ * If a backend or the worker dies by a signal, the postmaster initializes all of this memory again.
  *
  * src/gpu/shared.h
  */
@@ -90,14 +88,14 @@
 #include "storage/proc.h"
 #include "storage/spin.h"
 
-/* Bytes of data in a slot, and the number of keys that a backend sends in it. */
+/* Bytes of data in a slot, and the most keys in a slot, without and with weights. */
 #define GPU_SLOT_BYTES   ((Size) 256 * 1024)
 #define GPU_SLOT_KEYS    ((int) (GPU_SLOT_BYTES / sizeof(uint64)))
 #define GPU_SLOT_WEIGHED ((int) (GPU_SLOT_BYTES / (2 * sizeof(uint64))))
 
 /*
- * The most requests that are served together.  Their data fit into half of a GPU's staging
- * memory.
+ * The most requests that the worker serves together.  The data of GPU_TOGETHER slots fit into half
+ * of a device's staging memory.
  */
 #define GPU_TOGETHER 16
 
@@ -139,7 +137,7 @@ typedef enum GpuFamily
 	GPU_FAMILY_FILTER,
 	GPU_FAMILY_COLUMN,      /* cached columns of tables, for all families: column_gpu.h */
 	GPU_FAMILY_EXACT,       /* exact counts of keys of cached columns: column_gpu.h */
-	GPU_FAMILY_MEMBERSHIPS, /* rows that are to become collections of sets: sets_gpu.h */
+	GPU_FAMILY_MEMBERSHIPS, /* rows that will become collections of sets: sets_gpu.h */
 	GPU_FAMILIES            /* the number of families */
 } GpuFamily;
 
@@ -151,7 +149,7 @@ typedef struct GpuRef
 	GpuFamily family;
 } GpuRef;
 
-/* Describes a value besides its data.  Each family has a struct of its own for it. */
+/* Describes a value, without the value's data. Each family stores its own struct in "bytes". */
 typedef union GpuShape
 {
 	uint8 bytes[128];
@@ -160,31 +158,31 @@ typedef union GpuShape
 
 typedef struct GpuSlot
 {
-	/* under the lock "ring" */
+	/* protected by the lock "ring" */
 	GpuSlotState state;
 	bool abandoned;
 	int next; /* next free slot */
-	int proc; /* the process that has taken it */
+	int proc; /* number of the process that has taken the slot */
 
-	/* the request: the backend's while FILLING, then the worker's until DONE */
-	bool wait;      /* the process waits for the reply */
-	GpuRef handle;  /* the value of the request */
-	GpuRef other;   /* another value that it needs; serial 0: none */
-	int op;         /* the request, in the family's numbers; the next five are the family's, too */
-	int count;      /* number of keys */
-	bool weighted;  /* weights follow the keys */
-	uint64 offset;  /* offset of a piece */
-	uint64 bytes;   /* size of a piece */
-	GpuShape shape; /* of the request or the reply */
-	int done;       /* for the worker: keys or steps served so far */
-	bool more;      /* for the worker: this was not the last piece */
+	/* the request: accessed by the worker while QUEUED or RUNNING, else by the backend */
+	bool wait;     /* the process waits for the reply */
+	GpuRef handle; /* the value of the request */
+	GpuRef other;  /* another value that the request needs; serial 0: none */
+	int op; /* the family's number of the request; the family also defines the next five members */
+	int count;        /* number of keys */
+	bool weighted;    /* weights follow the keys */
+	uint64 offset;    /* offset of a piece */
+	uint64 bytes;     /* size of a piece */
+	GpuShape shape;   /* of the request or the reply */
+	int done;         /* number of keys or steps that the worker has served */
+	bool more;        /* for the worker: further pieces follow */
 	qb_status status; /* in the reply */
-	bool gone;        /* in the reply: the value does not exist any more */
+	bool gone;        /* in the reply: the value no longer exists */
 } GpuSlot;
 
 /*
- * The name of a stored value: its family, its header, and where it is stored or a hash of all
- * its bytes.  Names are compared byte by byte, so unused bytes must be 0.
+ * The name of a stored value: its family, its header, and its location or a hash of all its bytes.
+ * Names are compared byte by byte, so unused bytes must be 0.
  */
 typedef struct StoredName
 {
@@ -195,14 +193,14 @@ typedef struct StoredName
 } StoredName;
 
 /*
- * The state of a chunk that the worker publishes in shared memory, so that backends need not ask
- * for it.  "first" is set if exactly the pages before it count as copied.
+ * The state of a chunk, which the worker publishes in shared memory, so that backends need not
+ * request it.
  */
 typedef struct GpuChunkState
 {
-	uint32 first; /* 0: other pages count as copied, or none */
+	uint32 first; /* number of cached pages if they are the chunk's first pages; else 0 */
 	uint64 map_lsn;
-	uint64 keys; /* values that are not NULL */
+	uint64 keys; /* number of values that are not NULL */
 } GpuChunkState;
 
 typedef struct GpuHandle
@@ -210,23 +208,24 @@ typedef struct GpuHandle
 	GpuHandleState state;
 	GpuFamily family;
 	uint64 serial;
-	int proc;               /* LIVE, LOST: the owner */
-	int pid;                /* LIVE, LOST: the owner's, for monitoring */
-	Oid role;               /* login role of the session that made it */
-	SubTransactionId subid; /* LIVE, LOST; invalid: a parallel worker's, not received yet */
-	bool attached;          /* LIVE, LOST: memory of the owner drops it */
-	bool in_transfer;       /* transferred to a leader that has not received it */
-	TokenNumber token;      /* if in transfer: the handle is for the process that has this token */
-	GpuShape shape;         /* if in transfer: what the device does not know of the value */
-	bool full;              /* LIVE: the device has no memory for it to grow; fetch it */
-	int device;             /* set by the worker */
-	uint64 bytes;           /* device memory, set by the worker */
-	uint32 pages;           /* chunk: number of pages that count as copied, set by the worker */
+	int proc; /* LIVE, LOST: number of the owner's process */
+	int pid;  /* LIVE, LOST: process ID of the owner, for monitoring */
+	Oid role; /* login role of the session that created the handle */
+	SubTransactionId
+		subid;     /* LIVE, LOST: the owner's; invalid: sent by a parallel worker, not received */
+	bool attached; /* LIVE, LOST: dropped when memory of the owner is freed */
+	bool in_transfer;          /* transferred to a leader that has not received it */
+	TokenNumber token;         /* if in transfer: the token that stands for the handle */
+	GpuShape shape;            /* if in transfer: facts about the value that its device lacks */
+	bool full;                 /* LIVE: the device has no memory for the value to grow */
+	int device;                /* set by the worker */
+	uint64 bytes;              /* device memory, set by the worker */
+	uint32 pages;              /* chunk: number of pages that count as cached, set by the worker */
 	GpuChunkState chunk_state; /* chunk: set by the worker, under "handles" */
 	StoredName key;            /* CACHED */
-	int next_named;            /* CACHED: next handle of its chain, which begins in "named" */
-	pg_atomic_uint64 used;     /* CACHED: time of the last use, by "clock" */
-	pg_atomic_uint64 used_at;  /* CACHED chunk: the same time as a TimestampTz */
+	int next_named;           /* CACHED: next handle of the same chain, from 1 on; 0: last handle */
+	pg_atomic_uint64 used;    /* CACHED: time of the last use, by "clock" */
+	pg_atomic_uint64 used_at; /* CACHED chunk: time of the last use, a TimestampTz */
 	pg_atomic_uint32 pending;
 } GpuHandle;
 
@@ -236,10 +235,10 @@ typedef struct GpuDeviceInfo
 	char name[64];
 	char driver[32];
 	uint64 memory_bytes;
-	uint32 peers;                 /* devices whose memory this one can read; bits: 1 << index */
-	bool lost;                    /* it failed, and is not used until it is opened again */
-	char reason[GPU_TEXT_BYTES];  /* if it is lost: the reason */
-	pg_atomic_uint64 memory_used; /* by our values */
+	uint32 peers;                 /* devices whose memory this device can read; bits: 1 << index */
+	bool lost;                    /* the device failed, and is not used until it is opened again */
+	char reason[GPU_TEXT_BYTES];  /* if "lost" is set: the reason */
+	pg_atomic_uint64 memory_used; /* bytes used by qsketch's values */
 	pg_atomic_uint64 values;
 } GpuDeviceInfo;
 
@@ -254,36 +253,36 @@ typedef enum GpuCounter
 	COUNT_MERGES,    /* merges of two values */
 	COUNT_FETCHES,   /* values fetched by backends */
 	COUNT_BYTES_IN,  /* bytes of keys and tables sent to the worker */
-	COUNT_BYTES_OUT, /* bytes of answers and tables sent back */
+	COUNT_BYTES_OUT, /* bytes of answers and tables returned by the worker */
 	COUNT_CACHE_HITS,
 	COUNT_CACHE_MISSES,
-	COUNT_FALLBACKS,    /* values that stayed on or came back to the CPU for lack of memory */
+	COUNT_FALLBACKS,    /* values that are on the CPU for lack of device memory */
 	COUNT_RING_WAITS,   /* times that a backend found no free slot */
-	COUNT_RING_WAIT_US, /* time of these waits */
-	COUNT_RESTARTS,     /* restarts of the worker after an error */
+	COUNT_RING_WAIT_US, /* microseconds that backends have waited for a free slot */
+	COUNT_RESTARTS,     /* failures of a device */
 	COUNT_SEARCHES,     /* searches for pairs of sets */
-	COUNT_PAIRS,        /* pairs of sets sent back */
-	COUNT_COLUMN_KEYS,  /* keys that came from cached columns */
+	COUNT_PAIRS,        /* pairs of sets returned */
+	COUNT_COLUMN_KEYS,  /* keys of cached columns that were counted or added */
 	COUNT_VALUES_OUT,   /* cached values evicted */
 	COUNT_COLUMNS_OUT,  /* chunks of cached columns evicted */
 	GPU_COUNTERS
 } GpuCounter;
 
-/* Amount of the cache in use by a kind: values, or chunks of columns. */
+/* Number and bytes of the cached values, or of the cached chunks of columns. */
 typedef struct GpuCacheUsage
 {
 	pg_atomic_uint32 count;
 	pg_atomic_uint64 bytes;
 } GpuCacheUsage;
 
-/* A column of which chunks have been evicted since it was loaded. */
+/* A column of which chunks were evicted since the column was loaded. */
 typedef struct GpuPushedOut
 {
-	StoredName column; /* with the "id" of any of its chunks */
-	uint32 chunks;     /* 0: unused */
-	Oid from;          /* the role that had loaded it */
-	Oid role;          /* the role that needed the room last; invalid: the limit was lowered */
-	uint64 when;       /* time of the last eviction, a TimestampTz */
+	StoredName column; /* name of a chunk that was evicted */
+	uint32 chunks;     /* number of evicted chunks; 0: the entry is unused */
+	Oid from;          /* the role that loaded the column */
+	Oid role;    /* the role for which the last chunk was evicted; invalid: the limit was lowered */
+	uint64 when; /* time of the last eviction, a TimestampTz */
 } GpuPushedOut;
 
 #define GPU_PUSHED_OUT_MAX 64
@@ -294,22 +293,22 @@ typedef struct GpuShared
 	pg_atomic_uint32 state; /* GpuWorkerState */
 	int worker_pid;
 	Latch *worker_latch;
-	char reason[GPU_TEXT_BYTES]; /* why there is no GPU, or what failed last */
+	char reason[GPU_TEXT_BYTES]; /* why no GPU is available, or the last failure */
 	int device_count;
 	GpuDeviceInfo device[GPU_DEVICES_MAX];
 	pg_atomic_uint64 progress; /* number of pieces of requests served so far */
 
 	/* slots */
 	slock_t ring;
-	bool serving; /* the worker takes requests */
+	bool serving; /* the worker accepts requests */
 	int slot_count;
 	int free_slot;  /* head of the list; -1: empty */
 	int free_count; /* length of the list */
 	uint64 queue_head;
 	uint64 queue_tail;
 	/*
-	 * Processes with fewer than GpuFew() slots wait for the first, other processes for the
-	 * second.
+	 * Processes with fewer than GpuFew() slots wait for slot_freed[0], all other processes for
+	 * slot_freed[1].
 	 */
 	ConditionVariable slot_freed[2];
 
@@ -321,21 +320,21 @@ typedef struct GpuShared
 	pg_atomic_uint64 clock;         /* clock for "used" */
 	GpuCacheUsage cache_usage[2];   /* CACHED handles: [false] values, [true] columns */
 	GpuPushedOut pushed_out[GPU_PUSHED_OUT_MAX];
-	int named[GPU_HANDLES]; /* first handles of the chains of CACHED handles (names.c) */
+	int named[GPU_HANDLES]; /* first handle of each chain (names.c), from 1 on; 0: empty chain */
 	GpuHandle handle[GPU_HANDLES];
 
 	pg_atomic_uint64 counter[GPU_COUNTERS];
-	pg_atomic_uint64 since; /* time when the counters were zero, a TimestampTz */
+	pg_atomic_uint64 since; /* time when the counters began, a TimestampTz */
 
 	/*
-	 * The number of handles of each process.  At the end of most transactions it is 0, and
-	 * nothing is to be done.
+	 * The number of handles of each process.  If the number is 0 at the end of a transaction, the
+	 * process need not search the table of handles.
 	 */
 	int proc_count;
 	pg_atomic_uint32 handle_count[FLEXIBLE_ARRAY_MEMBER];
 } GpuShared;
 
-/* NULL without shared_preload_libraries, or with qsketch.gpu_worker = off.  Tests use it. */
+/* NULL without shared_preload_libraries, or with qsketch.gpu_worker = off. Exported for tests. */
 extern PGDLLEXPORT GpuShared *gpu_shared;
 
 /* shared.c */
@@ -384,8 +383,8 @@ extern void GpuResetHandles(void);
 extern void GpuShowChunk(int index, const GpuChunkState *chunk_state);
 
 /*
- * Read the published states of chunks.  "first" is 0 if the chunk is gone, or if the worker must
- * be asked.
+ * Read the published states of chunks.  "first" is 0 if the chunk is gone, or if its state must be
+ * requested.
  */
 extern void GpuReadChunkStates(const GpuRef *ref, uint32 count, GpuChunkState *chunk_state);
 
@@ -401,10 +400,13 @@ GpuEachCached(GpuFamily family, void (*visit)(GpuHandle *handle, void *context),
 /* The most cached handles. */
 #define GPU_CACHED_MAX (GPU_HANDLES / 2)
 
-/* The part of a cache limit that columns may have.  Values may have all that columns leave. */
+/* The limit for columns, in a cache with this limit. Values may use all that columns leave. */
 #define GPU_COLUMNS_OF(limit) ((limit) - (limit) / 8)
 
-/* The number of slots or handles, of "all", that are few for a process. */
+/*
+ * A process with fewer slots or handles than this counts as a process with few.  "all" is the
+ * number of all slots or handles.
+ */
 static inline int
 GpuFew(int all)
 {
@@ -412,9 +414,10 @@ GpuFew(int all)
 }
 
 /*
- * True if a process may take one more of "all" slots or handles, of which "free" are free.
- * The process has "mine", and all processes of its role have "role".  The last quarter is for
- * processes that have few, and half of that quarter for roles that have few.
+ * True if a process may take one more of "all" slots or handles.  "free" is the number of free
+ * ones, "mine" the number that the process has, and "role" the number that all processes of its
+ * role have. The last quarter is reserved for processes with few.  The last eighth is also reserved
+ * for roles with few.
  */
 static inline bool
 GpuMayTake(int free, int all, int mine, int role)
@@ -439,7 +442,7 @@ GpuStateNow(void)
 	return gpu_shared ? (GpuWorkerState) pg_atomic_read_u32(&gpu_shared->state) : GPU_OFF;
 }
 
-/* The devices that are lost.  Bits: 1 << index. */
+/* The failed devices. Bits: 1 << index. */
 static inline uint32
 GpuLostDevices(void)
 {

@@ -1,9 +1,9 @@
 /*
  * sketch_client.c
- *		A backend's side of the GPU worker: sketches there, and calls.
+ *		A backend's requests for sketches to the GPU worker.
  *
- * Keys are posted, so their errors show only when the sketch is fetched.  All other requests
- * wait for their replies.
+ * Keys and pieces of tables are posted.  Errors of posted requests show only in the reply to a
+ * later request.  All other requests wait for their replies.
  *
  * src/gpu/sketch_client.c
  */
@@ -12,7 +12,7 @@
 #include "pgbase/memory.h"
 #include "sketch/merge.h"
 
-/* ---- the tables of a sketch on their way through slots, piece by piece ---- */
+/* ---- pieces of the tables of a sketch, as slots carry them ---- */
 
 void
 GpuShapeOf(GpuSketchShape *shape, const qs_sketch *sk)
@@ -30,7 +30,7 @@ GpuShapeOf(GpuSketchShape *shape, const qs_sketch *sk)
 		shape->extra_bytes = 0;
 }
 
-/* Allocate exactly the high buckets that a multilevel sketch has. */
+/* Allocate memory for exactly the high buckets of a multilevel sketch. */
 static qb_status
 make_extra(qs_sketch *sk, const GpuSketchShape *shape)
 {
@@ -58,7 +58,10 @@ GpuSketchMakeTables(qs_sketch *sk, const GpuSketchShape *shape)
 	return status;
 }
 
-/* The part of a piece, in bytes, that is in the table.  The rest is in the extra table. */
+/*
+ * The number of bytes of a piece that are in the table.  The remaining bytes are in the extra
+ * table.
+ */
 static uint64
 bytes_in_table(const GpuSketchShape *shape, uint64 offset, uint64 bytes)
 {
@@ -230,16 +233,16 @@ GpuSketchMergeRest(qs_sketch *into, const qs_sketch *from, const GpuSketchMerged
 	return qs_merge_slice(into, rest, from, rest);
 }
 
-/* Tables that are being fetched by a backend. */
+/* Tables that a backend fetches. */
 typedef struct Returning
 {
 	qs_sketch *to;
 	GpuSketchShape shape;
 	int number;       /* number of the partition */
-	qb_status status; /* status of allocating the tables here */
+	qb_status status; /* status of allocating the tables in this process */
 	bool gone;
 	uint64 pieces;
-	GpuRemote *next; /* its shape is requested with the last piece; or NULL */
+	GpuRemote *next; /* sketch whose shape is requested after the last piece; or NULL */
 } Returning;
 
 static void
@@ -259,7 +262,7 @@ ask_piece(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 	slot->bytes = Min(GpuShapeBytes(&returning->shape) - slot->offset, GPU_SLOT_BYTES);
 }
 
-/* Make tables of this shape.  They are not initialized, because all of their bytes will be read. */
+/* Make tables of this shape. They are not initialized, because pieces will fill all bytes. */
 static qb_status
 tables_to_fill(qs_sketch *sk, const GpuSketchShape *shape)
 {
@@ -274,7 +277,10 @@ tables_to_fill(qs_sketch *sk, const GpuSketchShape *shape)
 	return status;
 }
 
-/* Allocates memory only now, while the worker copies the next pieces. */
+/*
+ * Write a piece into the tables.  The tables are allocated with the first piece, while the worker
+ * copies the next pieces.
+ */
 static void
 take_piece(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {
@@ -304,7 +310,7 @@ ask_partition(const GpuRef *ref, int number, GpuSketchShape *shape)
 	return GpuFetchOne(slot, shape, sizeof(*shape));
 }
 
-/* Read the tables of a partition, whose shape is known. */
+/* Read the tables of the partition that returning->shape describes. */
 static qb_status
 download(const GpuRef *ref, Returning *returning)
 {
@@ -325,10 +331,7 @@ download(const GpuRef *ref, Returning *returning)
 	return returning->status;
 }
 
-/*
- * Fetch a further partition and merge it.  "shape" is that of the previous partition, and
- * becomes that of this one.
- */
+/* Fetch a further partition and merge it. "shape" becomes the shape of this partition. */
 static qb_status
 add_partition(const GpuRef *ref, int number, GpuSketchShape *shape, qs_sketch *sk)
 {
@@ -348,7 +351,7 @@ add_partition(const GpuRef *ref, int number, GpuSketchShape *shape, qs_sketch *s
 	return status;
 }
 
-/* True if the worker's description of the tables still holds.  Each key changes the total. */
+/* True if the worker's description of the tables is still valid: each new key changes the total. */
 static bool
 is_described(const GpuRemote *remote, const qs_sketch *sk)
 {

@@ -1,12 +1,13 @@
 /*
  * sketch_engine.c
- *		The GPU engine of backends: the state of an aggregate on a device.
+ *		The GPU engine of sketches: moves the state of an aggregate to a device.
  *
- * A sketch starts here, in explicit encoding.  A sketch that has too many keys for this
- * encoding, and is large enough for the GPU to pay, becomes dense on a device.  Its entries
- * and all further keys are sent there, and only the total is known in the backend.  Whoever
- * wants to read the sketch materializes it: its tables come back, and stay.  Sketches of
- * structure sf stay on the CPU, because their fat tables are meant for its memory.
+ * A new sketch is in the backend's memory, in explicit encoding.  It becomes dense on a device if
+ * it has too many keys for this encoding and is large enough for the GPU to pay.  The backend sends
+ * the entries and all further keys to the device, and then knows only the total.  A function that
+ * reads the sketch first materializes it: the tables are fetched, and the sketch stays in the
+ * backend.  Sketches of structure sf stay on the CPU, because their fat tables are designed for the
+ * CPU's memory.
  *
  * src/gpu/sketch_engine.c
  */
@@ -15,7 +16,7 @@
 
 #include "utils/memutils.h"
 
-/* Bytes of the tables that keys touch. */
+/* Bytes of the tables that the keys of a sketch touch. */
 static uint64
 touched_bytes(const qs_params *p)
 {
@@ -52,15 +53,15 @@ GpuSketchWantsLookup(const qs_sketch *sk, size_t count)
 }
 
 /*
- * ---- sketches of backends whose tables are on a device, and come back ----
+ * ---- sketches of backends whose tables are on a device ----
  *
- * "remote" points to a GpuRemote in the sketch's memory context.  The device's sketch is
- * dropped when that context is deleted.
+ * "remote" points to a GpuRemote in the sketch's memory context.  The device's sketch is dropped
+ * when that context is deleted.
  *
- * Sketches of groups are read one after another.  So they are chained in that order.  While
- * one of them is fetched, the worker prepares the tables of the next one, and sends their
- * shape.  The tables themselves are not fetched in advance, because a table is copied into
- * memory that the previous one has left, which is faster than new memory.
+ * Sketches of groups are read one after another, and are chained in this order.  While one sketch
+ * is fetched, the worker prepares the tables of the next sketch, and sends their shape.  The tables
+ * themselves are not fetched in advance.  They can then use the memory that the previous sketch has
+ * freed, and copying to new memory would take longer.
  */
 
 static GpuRemote *
@@ -103,8 +104,8 @@ GpuSketchBecomeRemote(qs_sketch *sk, const GpuRef *ref)
 }
 
 /*
- * Note the order in which sketches on a device will be read, so that the worker can prepare
- * the next one.
+ * Chain sketches in the order in which they will be read, so that the worker can prepare the next
+ * sketch.
  */
 static void
 chain(qs_sketch **sk, uint32 count)
@@ -126,7 +127,7 @@ chain(qs_sketch **sk, uint32 count)
 	}
 }
 
-/* Raise an error if the total from the worker is not that of the keys that were sent. */
+/* Raise an error if the total from the worker differs from the total of the sent keys. */
 static void
 check_fetched_total(const qs_sketch *sk, int64 total)
 {
@@ -160,18 +161,18 @@ materialize(qs_sketch *sk)
 /* ---- the engine ---- */
 
 /*
- * When a sketch moves to a device.  With auto that is decided when the sketch is begun.
- * There is an engine for each answer, because merging and cached columns may still take any
- * sketch to a device.
+ * When a sketch moves to a device.  With qsketch.device = auto the choice is made when the sketch
+ * is created.  Each choice has its own engine.  Even MOVES_NEVER needs a GPU engine, because
+ * merging and cached columns may move any sketch to a device.
  */
 typedef enum Moves
 {
 	MOVES_NEVER, /* never: the CPU fills it faster */
-	MOVES_LATE,  /* when it has enough keys: the plan expects fewer, or does not know */
+	MOVES_LATE,  /* when it has enough keys: the plan expects too few, or does not know */
 	MOVES_DENSE  /* when it becomes dense: enough keys are expected */
 } Moves;
 
-/* True if a sketch with this total is worth moving to a device and back. */
+/* True if a sketch with this total has enough keys to move to a device. */
 static bool
 is_worth_moving(const qs_params *p, int64 total, Moves moves)
 {
@@ -179,8 +180,9 @@ is_worth_moving(const qs_params *p, int64 total, Moves moves)
 }
 
 /*
- * Send all entries of an explicit sketch.  The current memory context may be one that cannot
- * free, such as a sort's tuples from PostgreSQL 17 on.
+ * Send all entries of an explicit sketch.  The entries are copied to local arrays, because the
+ * current memory context may be unable to free memory.  An example is the context of a sort's
+ * tuples, from PostgreSQL 17 on.
  */
 static void
 send_entries(const GpuRef *ref, const qs_sketch *sk)
@@ -199,7 +201,7 @@ send_entries(const GpuRef *ref, const qs_sketch *sk)
 	GpuPostKeys(ref, SKETCH_INSERT, key, count, n);
 }
 
-/* Move an explicit sketch into a new one on a device, if it was created. */
+/* If "created" is set, move an explicit sketch to the new sketch "ref" on a device. */
 static bool
 become_dense(qs_sketch *sk, const GpuRef *ref, bool created)
 {
@@ -213,7 +215,7 @@ become_dense(qs_sketch *sk, const GpuRef *ref, bool created)
 	return true;
 }
 
-/* Make an explicit sketch dense on this device, or on any (-1); false: no memory. */
+/* Make an explicit sketch dense on this device (-1: on any); false: the device has no memory. */
 static bool
 move_explicit(qs_sketch *sk, int device)
 {
@@ -225,8 +227,8 @@ move_explicit(qs_sketch *sk, int device)
 }
 
 /*
- * Make the explicit sketches that "moves" marks dense on a device.  All have the same
- * parameters.  The marks of sketches for which there is no memory are removed.
+ * Move the explicit sketches for which "moves" is set to a device, where they become dense.  All
+ * sketches have the same parameters.  "moves" is cleared for sketches for which no memory is free.
  */
 static void
 move_all(qs_sketch **sk, uint32 count, int device, bool *moves)
@@ -248,7 +250,7 @@ move_all(qs_sketch **sk, uint32 count, int device, bool *moves)
 	pfree(ref);
 }
 
-/* Move a dense sketch to a device; false: there is no memory for it. */
+/* Move a dense sketch to a device; false: no device has memory for it. */
 static bool
 move_dense(qs_sketch *sk)
 {
@@ -263,7 +265,10 @@ move_dense(qs_sketch *sk)
 	return true;
 }
 
-/* Insert the keys for which the explicit encoding has no room.  The total already includes them. */
+/*
+ * Insert the keys that do not fit into the explicit encoding.  The total already includes these
+ * keys.
+ */
 static qb_status
 insert_rest(qs_sketch *sk, int device, const uint64_t *fingerprint, const int64_t *weight,
 			size_t count)
@@ -277,7 +282,7 @@ insert_rest(qs_sketch *sk, int device, const uint64_t *fingerprint, const int64_
 	return qs_engine_cpu.insert(sk, fingerprint, weight, count);
 }
 
-/* Insert keys into an explicit sketch, which goes to a device when it becomes dense. */
+/* Insert keys into an explicit sketch, which moves to a device when it becomes dense. */
 static qb_status
 insert_explicit(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
 {
@@ -298,7 +303,10 @@ check_total(const qs_sketch *sk, int64_t sum)
 	return qs_writable(sk);
 }
 
-/* True if the device has no memory for a sketch to grow.  Then the sketch must be materialized. */
+/*
+ * True if the device has no memory for a sketch to grow.  The caller must then materialize the
+ * sketch.
+ */
 static bool
 cannot_grow(const qs_sketch *sk)
 {
@@ -306,8 +314,8 @@ cannot_grow(const qs_sketch *sk)
 }
 
 /*
- * True if these keys may move a sketch to a device.  An explicit sketch goes when it becomes
- * dense.  A dense one goes now, with the first batch for which moving pays.
+ * True if these keys may move a sketch to a device.  An explicit sketch moves later, when it
+ * becomes dense.  A dense sketch moves now, with the first batch for which moving pays.
  */
 static bool
 moves_with(qs_sketch *sk, int64 sum, Moves moves)
@@ -319,7 +327,7 @@ moves_with(qs_sketch *sk, int64 sum, Moves moves)
 		   (!is_worth_moving(&sk->params, sk->total, moves) && move_dense(sk));
 }
 
-/* Add keys to a sketch wherever it is.  This may move the sketch to a device. */
+/* Add keys to a sketch, on a device or in this process. The sketch may move to a device. */
 static qb_status
 insert(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count, Moves moves)
 {
@@ -350,7 +358,7 @@ gpu_remove(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, si
 	return status == QB_OK ? qs_engine_cpu.remove(sk, fingerprint, weight, count) : status;
 }
 
-/* Merge what is known without the tables: totals and kind of keys. */
+/* Merge the facts that are known without the tables: totals and kind of keys. */
 static void
 merge_state(qs_sketch *into, const qs_sketch *from)
 {
@@ -359,8 +367,8 @@ merge_state(qs_sketch *into, const qs_sketch *from)
 }
 
 /*
- * Merge the part of a sketch that was not merged yet into a sketch that stays here.  "from"
- * may be remote.
+ * Merge a sketch, except the units that "merged" counts, into a sketch that stays in this process.
+ * "from" may be remote.
  */
 static qb_status
 merge_here(qs_sketch *into, const qs_sketch *from, const GpuSketchMerged *merged)
@@ -380,8 +388,8 @@ merge_here(qs_sketch *into, const qs_sketch *from, const GpuSketchMerged *merged
 }
 
 /*
- * Merge a sketch into a remote one, in the worker, which has it as "there".  If the device
- * runs out of memory, the rest is merged here, and "into" stays here.
+ * Merge a sketch into a remote sketch.  "there" is the handle of "from" in the worker.  If the
+ * device has no memory, "into" is fetched, and the rest is merged in this process.
  */
 static qb_status
 merge_there(qs_sketch *into, const qs_sketch *from, const GpuRef *there)
@@ -402,8 +410,8 @@ merge_there(qs_sketch *into, const qs_sketch *from, const GpuRef *there)
 }
 
 /*
- * Merge a sketch that is here, and not explicit, into a remote one; false: there is no memory
- * for it.  A device takes tables, so a compact sketch is turned into tables first.
+ * Merge a dense or compact sketch of this process into a remote sketch; false: no memory.  A device
+ * accepts only tables, so a compact sketch is first converted to tables.
  */
 static bool
 merge_uploaded(qs_sketch *into, const qs_sketch *from, qb_status *status)
@@ -429,7 +437,10 @@ merge_uploaded(qs_sketch *into, const qs_sketch *from, qb_status *status)
 	return true;
 }
 
-/* Merge a sketch into a remote one; false: materialize it, and merge here. */
+/*
+ * Merge a sketch into a remote sketch; false: the caller must materialize "into", and merge in this
+ * process.
+ */
 static bool
 merge_into_remote(qs_sketch *into, const qs_sketch *from, qb_status *status)
 {
@@ -448,7 +459,7 @@ merge_into_remote(qs_sketch *into, const qs_sketch *from, qb_status *status)
 	return true;
 }
 
-/* Move "into" to a device, if the merge is better done there. */
+/* Move "into" to a device, if the GPU should do the merge. */
 static void
 move_for_merge(qs_sketch *into, const qs_sketch *from)
 {
@@ -545,24 +556,24 @@ GpuSketchEngineOf(const qs_sketch *sk)
 }
 
 /*
- * ---- sketches of backends that get keys of cached columns ----
+ * ---- adding keys of cached columns to sketches ----
  *
- * As long as a sketch is explicit, only its backend knows when it has too many distinct
- * keys.  So the worker sends the distinct keys of a chunk, and the backend adds them.  Then
- * the sketch goes to the device, and the worker adds keys without sending them anywhere.
+ * As long as a sketch is explicit, only its backend knows the number of its distinct keys.  So the
+ * worker sends the distinct keys of a chunk, and the backend adds them.  When the sketch has moved
+ * to the device, the worker adds the keys on the device.
  */
 
-/* State of adding the distinct keys of chunks to an explicit sketch. */
+/* Adding the distinct keys of chunks to an explicit sketch. */
 typedef struct Explicit
 {
 	qs_sketch *sk;
-	int most; /* distinct keys for which it has room */
+	int most; /* most distinct keys in explicit encoding */
 	qb_status status;
-	GpuKeyCounts rest; /* keys that it has no room for, or more than "most" */
+	GpuKeyCounts rest; /* keys that did not fit; if "count" exceeds "most", only "count" is set */
 } Explicit;
 
 /*
- * Add as many keys as there is room for.  This may not wait, because further replies are
+ * Add keys until the explicit encoding is full.  Must not wait, because further replies are
  * outstanding.
  */
 static bool
@@ -591,10 +602,9 @@ take_counts(void *context, const GpuKeyCounts *counts)
 }
 
 /*
- * Add the keys of chunks while the sketch is explicit.  Returns the number of chunks that
- * were handled.  Each round requests as many chunks as have been handled so far, at most
- * GPU_HELD.  So there are few waits, and few requests are in vain when the sketch goes to the
- * device.
+ * Add the keys of chunks while the sketch is explicit.  Returns the number of finished chunks.
+ * Each round requests as many chunks as earlier rounds have finished, at most GPU_HELD.  This
+ * limits the number of waits, and the number of useless requests when the sketch becomes dense.
  */
 static int
 add_explicit(qs_sketch *sk, const GpuColumnChunk *chunk, int chunks, int64 *count,
@@ -628,8 +638,8 @@ add_explicit(qs_sketch *sk, const GpuColumnChunk *chunk, int chunks, int64 *coun
 }
 
 /*
- * A sketch of any size that becomes dense goes to the device, because the keys are already
- * there.  A sketch that cannot grow there gets no keys, so its pages are left to be read.
+ * A sketch of any size that becomes dense moves to the device, because the device already has the
+ * keys.  If a sketch cannot grow on its device, no keys are added, and the caller reads the pages.
  */
 qb_status
 GpuSketchAddColumn(qs_sketch *sk, const GpuColumnChunk *chunk, int chunks, int64 *count)

@@ -3,11 +3,13 @@
  *		A backend's side of exact counts of frequent keys (sketch/frequent.h).
  *
  * If all chunks are on the device of the sketches, that device counts.  Otherwise the caller has
- * brought the sketches to this process.  Each device with chunks then gets a copy of the sketches,
- * and all of these devices count the frequent keys of their chunks at the same time.  The copies are
- * dropped after the counts were read.  The devices have sampled different rows, so their thresholds
- * may differ, and the largest one is used.  Each device returns all keys that it has counted, because
- * it has only a part of a key's rows.
+ * fetched the sketches to this process.  Each device with chunks then receives a copy of the
+ * sketches.  All of these devices count the frequent keys of their chunks at the same time.  The
+ * copies are dropped after the counts were read.
+ *
+ * The devices sample different rows, so their thresholds may differ, and the largest threshold is
+ * used.  With copies, a device returns all keys that it has counted, because it has only some rows
+ * of a key.
  *
  * src/gpu/sketch_recount.c
  */
@@ -16,8 +18,8 @@
 #include "miscadmin.h"
 
 /*
- * Chunks, with copies of their sets of pages, and their devices as they were at first.  A chunk may be
- * freed at any time, and requests for it then fail.
+ * Chunks, with copies of their sets of pages, and their devices at the beginning.  A chunk may be
+ * freed at any time.  Requests for a freed chunk fail.
  */
 typedef struct Chunks
 {
@@ -33,14 +35,14 @@ typedef struct Recount
 	uint32 count;
 	const qb_groups *groups;
 	uint64 wanted;
-	bool copied; /* each device gets copies of the sketches */
+	bool copied; /* the devices receive copies of the sketches */
 	Chunks all;
 	int on_device[GPU_DEVICES_MAX]; /* number of chunks on each device */
-	GpuRef *ref;  /* for each device, for each sketch: the sketch or its copy; serial 0: none */
-	uint64 *keys; /* for each sketch: keys that were counted so far */
+	GpuRef *ref;  /* for each device, for each sketch: the sketch or its copy; serial 0: no copy */
+	uint64 *keys; /* for each sketch: number of its rows that devices have read */
 } Recount;
 
-/* The sketches or copies on a device. */
+/* The handles of the sketches, or of their copies, on a device. */
 static GpuRef *
 refs_on(const Recount *r, int device)
 {
@@ -65,7 +67,10 @@ remote_ref(const qs_sketch *sk)
 	return &((const GpuRemote *) sk->remote)->handle.ref;
 }
 
-/* Prepare the sketches on a device with chunks, or copies of them; false: there is no memory. */
+/*
+ * Begin to count on a device that has chunks; false: the device has no memory.  The sketches are
+ * copied to the device if "copied" is set.
+ */
 static bool
 prepare(Recount *r, int device)
 {
@@ -101,7 +106,10 @@ drop(Recount *r)
 
 /* ---- counting ---- */
 
-/* Send chunks to the groups' sketches on their devices, and add up the keys that each sketch got. */
+/*
+ * Send chunks to the groups' sketches on their devices.  Each sketch's number of keys is added to
+ * "keys".
+ */
 static bool
 send_groups(const Recount *r, int op, const GpuRef *ref, const Chunks *chunks, uint64 *keys)
 {
@@ -129,8 +137,9 @@ send_groups(const Recount *r, int op, const GpuRef *ref, const Chunks *chunks, u
 }
 
 /*
- * Send chunks to the sketches or copies on their devices, by the request for one sketch or for groups,
- * and add up the keys that each sketch got.  The chunks' sets of pages change.
+ * Send chunks to the sketches or copies on their devices, by request "one" for a single sketch, or
+ * "of_groups" for groups.  Each sketch's number of keys is added to "keys".  The chunks' sets of
+ * pages change.
  */
 static bool
 send_chunks(const Recount *r, int one, int of_groups, const Chunks *chunks, uint64 *keys)
@@ -170,7 +179,7 @@ free_chunks(Chunks *chunks)
 	pfree(chunks->chunk);
 }
 
-/* Add a chunk of a device.  Returns the added chunk. */
+/* Add a chunk to a list. Returns the added chunk. */
 static const GpuColumnChunk *
 add_chunk(Chunks *chunks, const GpuColumnChunk *chunk, int device)
 {
@@ -183,7 +192,7 @@ add_chunk(Chunks *chunks, const GpuColumnChunk *chunk, int device)
 	return &chunks->chunk[i];
 }
 
-/* Take all chunks, and count those of each device; false: a chunk is gone. */
+/* List all chunks, and count the chunks of each device; false: a chunk is gone. */
 static bool
 take_chunks(Recount *r, const GpuColumnChunk *chunk, int count)
 {
@@ -202,14 +211,14 @@ take_chunks(Recount *r, const GpuColumnChunk *chunk, int count)
 }
 
 /*
- * This many chunks of a device are sampled.  They are spread over all chunks, because neighbouring
- * chunks often have rows of one time.
+ * The number of chunks that a device samples.  The samples are spread over all chunks of the
+ * device, because neighbouring chunks often have rows of the same time.
  */
 #define SAMPLED_CHUNKS 6
 
 /*
- * Testing rows, or splitting them by group, takes time for each row of a sampled chunk.  So of a chunk
- * with more pages than this, one word in SAMPLED_WORDS of the set of pages is sampled.
+ * To test rows or split them by group takes time for each row of a sampled chunk. So in a chunk with
+ * more wanted pages than ALL_SAMPLED, only every SAMPLED_WORDS-th word of the set of pages is sampled.
  */
 #define ALL_SAMPLED   4096
 #define SAMPLED_WORDS 8
@@ -227,7 +236,7 @@ keep_sampled(const Recount *r, const GpuColumnChunk *chunk)
 			pages->word[i] = 0;
 }
 
-/* True if the chunk with this number on its device is sampled. */
+/* True if the chunk with this number, among the "chunks" of its device, is sampled. */
 static bool
 is_sampled(int number, int chunks)
 {
@@ -260,7 +269,7 @@ sample(const Recount *r, const Chunks *chunks)
 
 /* ---- reading ---- */
 
-/* Make room for "more" keys. */
+/* Make the array large enough for "more" keys. Returns the first new key. */
 static qs_frequent_key *
 more_keys(GpuRecounted *counted, uint64 more)
 {
@@ -271,7 +280,7 @@ more_keys(GpuRecounted *counted, uint64 more)
 	return counted->key + counted->count;
 }
 
-/* Read the counts of a sketch or of a copy; false: it is gone. */
+/* Read the counts of a sketch or of a copy; false: the sketch or copy is gone. */
 static bool
 read_keys(const Recount *r, const GpuRef *ref, GpuRecounted *counted)
 {
@@ -292,7 +301,7 @@ read_keys(const Recount *r, const GpuRef *ref, GpuRecounted *counted)
 	return true;
 }
 
-/* Read the counts of all sketches on a device with chunks. */
+/* Read the counts of all sketches on a device that has chunks. */
 static bool
 read_device(const Recount *r, int device, GpuRecounted *counted)
 {
@@ -305,12 +314,12 @@ read_device(const Recount *r, int device, GpuRecounted *counted)
 }
 
 /*
- * Devices count at the same time as long as there are at most this many copies, so that other
- * processes find free handles.
+ * The most copies that exist at the same time.  With more copies, other processes might find no
+ * free handles.
  */
 #define MOST_COPIES (GPU_HANDLES / 4)
 
-/* Prepare devices first .. end - 1, sample, count and read; false: some keys could not be counted. */
+/* Count on devices first .. end - 1, and read the counts; false: some keys could not be counted. */
 static bool
 recount_devices(Recount *r, int first, int end, GpuRecounted *counted)
 {

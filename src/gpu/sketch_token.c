@@ -2,18 +2,17 @@
  * sketch_token.c
  *		A partial state on a device, passed to the combine function by name.
  *
- * Without a token, the partial state of a parallel worker would go through the tuple queue
- * with all of its tables, only to be merged.  (The leader's own state would be copied, too.)
- * If the state is on a device, the leader becomes its owner instead, and only a token for it
- * goes through the queue.
+ * Without a token, all tables of a parallel worker's partial state would pass through the tuple
+ * queue, only to be merged.  The leader's own state would be copied, too.  If the state is on a
+ * device, the leader becomes its owner instead, and only a token passes through the queue.
  *
- * A token is a value, and values can be kept, copied and shown to others.  So a token has
- * nothing but a random number.  Which sketch it stands for, and which process may have it, is
- * written next to the handle in shared memory.  Only that leader (or the parallel worker
- * itself, if states are combined there) can redeem it.  It can do so once, and only while the
- * handle exists, at most until the end of the leader's transaction.  For any other function
- * it is no valid sketch.  Aggregates that would show their partial states to anything but our
- * combine function get no tokens, but whole sketches (pgbase/aggregate.c).
+ * A token is a value, which users could store, copy and show.  Therefore it has nothing but a
+ * random number.  The handle in shared memory records the token, and the process that may redeem
+ * it.  This process is the leader, or the parallel worker itself if the worker combines states.
+ * The token is valid once, while the handle exists, at most until the end of the leader's
+ * transaction.  All other functions reject a token as an invalid sketch.  Some aggregates would
+ * show their partial states to functions other than our combine function.  They pass whole sketches
+ * instead of tokens (pgbase/aggregate.c).
  *
  * src/gpu/sketch_token.c
  */
@@ -28,8 +27,8 @@ GpuTokenSize(void)
 }
 
 /*
- * Write a token for a remote sketch.  From the first token on, the sketch belongs to the
- * process that redeems it.  Later calls write the same token.
+ * Write a token for a remote sketch.  After the first call the sketch belongs to the process that
+ * redeems the token.  Later calls write the same token.
  */
 void
 GpuWriteToken(const qs_sketch *sk, struct varlena *out)
@@ -55,7 +54,7 @@ GpuIsToken(Datum datum)
 	return gpu_shared && TokenIs(magic, datum);
 }
 
-/* Take over the sketch of a token into "sk", which is uninitialized. */
+/* Receive the sketch of a token into "sk", which is uninitialized. */
 void
 GpuOpenToken(Datum datum, qs_sketch *sk, const qb_memory *memory)
 {

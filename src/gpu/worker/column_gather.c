@@ -2,15 +2,15 @@
  * column_gather.c
  *		Gathers the wanted keys of cached columns in device memory.
  *
- * If all rows of pages are wanted, their values are gathered, or stay where they are.
- * Otherwise the device tests rows, and writes the keys of the rows that pass.  It does so
- * also if a column has NULLs, or if its numbers are not the keys.  For groups it writes the
- * keys of each group in one place.  Rows of several chunks may be tested at once, since
- * devices and worker then wait less than with one chunk after the other.
+ * If all rows of the pages are wanted, their values are copied, or used in the chunk's own array.
+ * Otherwise the device tests the rows, and writes the keys of the rows that pass.  The device also
+ * does this if the column of the keys has NULLs, for pairs, and for groups.  Keys of groups are
+ * ordered by group.  One call may test the rows of several chunks, which needs fewer waits than a
+ * call for each chunk.
  *
- * Rows of several columns are matched page by page, because chunks that are true for a page
- * have the same rows of that page, in the same order.  A request whose columns differ in the
- * rows of a page is refused, so that its pages are read.
+ * Rows of several columns are matched page by page.  Chunks in which a page is valid have the same
+ * rows of this page, in the same order.  If the columns differ in the number of rows of a page, the
+ * request is refused, and the backend reads the pages.
  *
  * src/gpu/worker/column_gather.c
  */
@@ -18,7 +18,7 @@
 
 GpuChunk *gpu_chunk[GPU_HANDLES];
 
-/* The columns of a request: that of the keys, then those that are tested. */
+/* The columns of a request: the column of the keys, then the tested columns. */
 typedef struct Columns
 {
 	const GpuChunk *column[1 + QB_SELECTION_COLUMNS];
@@ -26,9 +26,9 @@ typedef struct Columns
 } Columns;
 
 /*
- * Lists of a device, which may still read them while the lists of another device are made.  A
- * chunk has at most as many tiles as pages, and usually far fewer.  The tiles of chunks that
- * are gathered at once follow one another.
+ * The lists of a device.  The device may still read its lists while the lists of another device are
+ * written.  A chunk has at most as many tiles as pages.  The tiles of chunks that are gathered
+ * together follow one another.
  */
 typedef struct Lists
 {
@@ -45,18 +45,18 @@ typedef struct Gathering
 	qs_cuda_run *run;
 	qb_tile *tile;
 	bool tested;
-	int count;    /* number of runs or tiles */
-	uint32 first; /* rows with the same layout in all columns, not in tiles yet */
-	uint32 alike;
+	int count;       /* number of runs or tiles */
+	uint32 first;    /* first of the "alike" rows */
+	uint32 alike;    /* rows with the same layout in all columns, not in tiles yet */
 	uint32 compared; /* pages_alike() has compared all pages before this one */
 } Gathering;
 
-/* The fewest pages that are compared as one run. */
+/* The fewest consecutive pages whose layouts are compared between columns. */
 #define ALIKE_LEAST 64
 
 StaticAssertDecl(MaxHeapTuplesPerPage <= QB_TILE_ROWS, "a page does not fit into a tile");
 
-/* The chunk that a request names; NULL: another process has freed it. */
+/* The chunk that a request names; NULL: it was freed. */
 static const GpuChunk *
 find_chunk(const GpuRef *ref)
 {
@@ -68,7 +68,7 @@ find_chunk(const GpuRef *ref)
 	return h;
 }
 
-/* Find the chunks that a request names.  All must be on one device. */
+/* Find the chunks that a request names. All chunks must be on one device. */
 static qb_status
 find_columns(const GpuRef *chunk, const GpuWanted *wanted, Columns *columns)
 {
@@ -89,7 +89,7 @@ find_columns(const GpuRef *chunk, const GpuWanted *wanted, Columns *columns)
 	return QB_OK;
 }
 
-/* The number of rows of some pages; PG_UINT32_MAX: it differs between columns. */
+/* The number of rows of "pages" pages; PG_UINT32_MAX: the columns differ. */
 static uint32
 rows_of(const Columns *columns, uint32 page, uint32 pages)
 {
@@ -106,7 +106,7 @@ rows_of(const Columns *columns, uint32 page, uint32 pages)
 	return rows;
 }
 
-/* Add rows to the runs. */
+/* Add the rows of pages to the last run, or as a new run. */
 static void
 add_run(Gathering *gathering, uint32 page, uint32 rows)
 {
@@ -119,7 +119,7 @@ add_run(Gathering *gathering, uint32 page, uint32 rows)
 		gathering->run[gathering->count++] = (qs_cuda_run){ .first = first, .count = rows };
 }
 
-/* True if the rows follow those of the tile in all columns. */
+/* True if the page's rows follow the tile's rows in all columns. */
 static bool
 follows(const qb_tile *tile, const Columns *columns, uint32 page)
 {
@@ -131,7 +131,7 @@ follows(const qb_tile *tile, const Columns *columns, uint32 page)
 	return true;
 }
 
-/* Add the rows with the same layout in all columns to the tiles. */
+/* Add the "alike" rows to the tiles. */
 static void
 list_alike(Gathering *gathering)
 {
@@ -150,7 +150,7 @@ list_alike(Gathering *gathering)
 	gathering->alike = 0;
 }
 
-/* Add rows to the tiles. */
+/* Add the rows of pages to the last tile, or as a new tile. */
 static void
 add_tile(Gathering *gathering, uint32 page, uint32 rows)
 {
@@ -187,7 +187,10 @@ are_together(const Gathering *gathering, const GpuPages *pages, uint32 page, uin
 	return first[count] - first[0] <= (gathering->tested ? Min(most, QB_TILE_ROWS) : most);
 }
 
-/* The number of pages to handle together: 64 or 8, if all are wanted and have few rows, else 1. */
+/*
+ * The number of pages to add in one step: 64 or 8, if they are all wanted and have few rows, else
+ * 1.
+ */
 static uint32
 pages_at_once(const Gathering *gathering, const GpuPages *pages, uint32 page, uint64 most)
 {
@@ -197,8 +200,9 @@ pages_at_once(const Gathering *gathering, const GpuPages *pages, uint32 page, ui
 }
 
 /*
- * The number of pages from this one on that are all wanted, have at most "most" rows, and
- * have the same layout in all columns.  0: they are too few to be worth the comparison.
+ * The number of pages, from "page" on, that are all wanted, have at most "most" rows together, and
+ * have the same layout in all columns.  0: no such pages, or too few pages to be worth the
+ * comparison.
  */
 static uint32
 pages_alike(Gathering *gathering, const GpuPages *pages, uint32 page, uint64 most)
@@ -242,8 +246,9 @@ add_alike(Gathering *gathering, uint32 page, uint32 run)
 }
 
 /*
- * Find rows of pages from "from" on: at most "most" rows, or those of a single page.  Returns
- * their number; PG_UINT64_MAX: the columns do not match.
+ * Add the rows of wanted pages from page "from" on: at most "most" rows, or all rows of one page.
+ * *end becomes the first page that was not added.  Returns the number of rows; PG_UINT64_MAX: the
+ * columns differ.
  */
 static uint64
 gather_pages(Gathering *gathering, const GpuPages *pages, uint32 from, uint64 most, uint32 *end)
@@ -281,7 +286,7 @@ gather_pages(Gathering *gathering, const GpuPages *pages, uint32 from, uint64 mo
 	return gathered;
 }
 
-/* True if a test wants NULLs of a column that has none. */
+/* True if no row passes, because a test requires NULLs of a column without NULLs. */
 static bool
 none_pass(const Columns *columns, const qb_selection *tests)
 {
@@ -294,7 +299,7 @@ none_pass(const Columns *columns, const qb_selection *tests)
 	return false;
 }
 
-/* The rows that the device is to test, and the tests. */
+/* Describe the rows and their tests to the device. */
 static qs_cuda_copy_rows
 rows_to_test(const Gathering *gathering, const qb_selection *tests, bool no_keys, uint64 count)
 {
@@ -314,7 +319,7 @@ rows_to_test(const Gathering *gathering, const qb_selection *tests, bool no_keys
 	return rows;
 }
 
-/* Have the device write the keys of each group in one place. */
+/* Have the device write the keys of the rows that pass, ordered by group. */
 static qb_status
 split_rows(const GpuGather *g, const qs_cuda_copy_rows *rows, uint32 chunks, GpuGathered *gathered)
 {
@@ -328,7 +333,7 @@ split_rows(const GpuGather *g, const qs_cuda_copy_rows *rows, uint32 chunks, Gpu
 	return status;
 }
 
-/* Have the device write or test the rows that were found. */
+/* Have the device test the rows, and write the keys of the rows that pass. */
 static qb_status
 gather_rows(const GpuGather *g, const qs_cuda_copy_rows *rows, uint32 chunks, GpuGathered *gathered)
 {
@@ -342,7 +347,10 @@ gather_rows(const GpuGather *g, const qs_cuda_copy_rows *rows, uint32 chunks, Gp
 	return GpuColumnOps()->select(rows, chunks, &gathered->key, &gathered->count);
 }
 
-/* Begin to gather keys of a chunk.  "tiles": tiles of earlier chunks in the device's list. */
+/*
+ * Begin to gather the keys of a chunk.  "tiles" is the number of tiles of earlier chunks in the
+ * device's list.
+ */
 static qb_status
 begin_gathering(const GpuGather *g, uint32 tiles, Gathering *gathering)
 {
@@ -364,7 +372,7 @@ begin_gathering(const GpuGather *g, uint32 tiles, Gathering *gathering)
 	return QB_OK;
 }
 
-/* Start the result, with nothing gathered of this chunk. */
+/* Initialize the result for a chunk, without keys. */
 static void
 start_gathered(const GpuGather *g, const Gathering *gathering, GpuGathered *gathered)
 {
@@ -399,21 +407,24 @@ GpuColumnGather(const GpuGather *g, GpuGathered *gathered)
 	return gather_rows(g, &rows, 1, gathered);
 }
 
-/* The most rows of chunks that are gathered at once.  It limits the buffer of keys to 384 MB. */
+/*
+ * The most rows of several chunks that are gathered together.  The keys of these rows take at most
+ * 384 MB.
+ */
 #define TOGETHER_ROWS (UINT64CONST(3) << 24)
 
-/* Chunks that are gathered at once. */
+/* Chunks that are gathered together. */
 typedef struct Chunks
 {
 	qs_cuda_copy_rows rows[QS_CUDA_CHUNKS_MAX];
 	int count;
 	uint32 tiles; /* number of tiles listed */
-	uint64 most;  /* rows that may come yet */
+	uint64 most;  /* most rows of further chunks */
 } Chunks;
 
 /*
- * Add a chunk to those that are gathered with "first".  False: it cannot be gathered with
- * them, and nothing was added.
+ * Add a chunk to the chunks that are gathered with "first".  False: the chunk does not fit, and
+ * nothing was added.
  */
 static bool
 add_chunk(const GpuGather *g, const GpuGather *first, Chunks *chunks)
@@ -440,11 +451,9 @@ add_chunk(const GpuGather *g, const GpuGather *first, Chunks *chunks)
 }
 
 /*
- * Gather keys of several chunks of one device at once, for speed.  All wanted pages of a
- * chunk are gathered.  *count becomes the number of chunks, from the first of "gather" on,
- * which is at least 2.  Groups and "most" are those of gather[0].  QB_NO_MEMORY: fewer than
- * two chunks can be gathered together, or the device has no memory.  Then they must be
- * gathered one by one.
+ * Gather the keys of all wanted pages of several chunks of one device, by one call.  Groups and
+ * "most" are those of gather[0].  *count becomes the number of gathered chunks, at least 2, from
+ * gather[0] on.  QB_NO_MEMORY: no chunk was gathered, and the requests must be served one by one.
  */
 static qb_status
 gather_all(const GpuGather *gather, int *count, GpuGathered *gathered)
@@ -486,8 +495,8 @@ GpuColumnCountRows(const GpuGather *g, GpuGathered *gathered)
 /* ---- requests for keys of chunks ---- */
 
 /*
- * What a request is to gather in one piece of work.  The slot belongs to the worker until the
- * reply, so what it wants stays as it is.
+ * What a request gathers in one piece of work.  "wanted" points into the slot, which belongs to the
+ * worker until the reply.
  */
 static GpuGather
 gather_for(const GpuSlot *slot, const GpuAdding *adding)
@@ -500,11 +509,10 @@ gather_for(const GpuSlot *slot, const GpuAdding *adding)
 }
 
 /*
- * Note that gathered keys are being added, with this work for each.  When half a piece of
- * work has been queued since the last wait, this waits for what was queued before that wait.
- * So the device does not run idle because of the wait.  About one piece of work is queued,
- * and always less than three, so the next request does not wait long.  Returns QB_OK or
- * QB_DEVICE_ERROR, since the keys are added already.
+ * Limit the work that is queued on a device.  "work" is the work for each gathered key.  After each
+ * half piece of queued work, wait for the work that was queued before the previous wait.  So the
+ * device still has work during the wait.  About one piece of work is queued, and always less than
+ * three. Returns only QB_OK or QB_DEVICE_ERROR, because the keys are already added.
  */
 static qb_status
 limit_queued(const GpuGathered *gathered, double work)

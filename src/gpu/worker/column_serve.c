@@ -1,19 +1,18 @@
 /*
  * column_serve.c
- *		What the GPU worker does with cached columns: the handler of their requests.
+ *		Serves requests for cached columns in the GPU worker.
  *
- * The values of a chunk are an array in device memory, which grows while pages come.  In the
- * worker's own memory are the location of each page's first row, the LSNs, the set of pages
- * that count as copied, and the few distinct keys that were counted last.  The bitmap of
- * NULLs is built in the worker's memory, and is copied to the device when all pages have
- * come.
+ * The values of a chunk are an array in device memory, which grows while pages arrive.  The
+ * worker's own memory has the first row and the LSN of each page, the set of cached pages, and up
+ * to GPU_COUNTED_MAX distinct keys of the last count.  The bitmap of NULLs is built in the worker's
+ * memory, and is copied to the device when all pages have arrived.
  *
  * src/gpu/worker/column_serve.c
  */
 #include "gpu/worker/column_worker.h"
 #include "gpu/gpu.h"
 
-/* Room of a new chunk in values, and its growth: 1/GROWTH of the room. */
+/* The first size of a chunk's array in values. A full array grows by 1/GROWTH of its size. */
 #define FIRST_ROOM 65536
 #define GROWTH     2
 
@@ -34,17 +33,14 @@ free_chunk(GpuChunk *h)
 	free(h);
 }
 
-/* True if these chunks have the same pages, of any columns. */
+/* True if two chunks have the same pages of a table. The columns may differ. */
 static bool
 is_same_chunk(const GpuColumnShape *a, const GpuColumnShape *b)
 {
 	return a->root == b->root && a->relation == b->relation && a->chunk == b->chunk;
 }
 
-/*
- * A chunk that is freed may lead its pages or its table.  Another chunk of the same pages or
- * table then takes its place.
- */
+/* Transfer "leads" and "begins" of a freed chunk to other chunks of the same pages or table. */
 static void
 hand_over(const GpuChunk *gone)
 {
@@ -78,7 +74,7 @@ drop_column(int index)
 	free_chunk(h);
 }
 
-/* ---- making a chunk ---- */
+/* ---- loading a chunk ---- */
 
 static qb_status
 resize(GpuChunk *h, uint64 room)
@@ -106,13 +102,10 @@ new_chunk(void)
 	return NULL;
 }
 
-/* The number of consecutive rows of a large table that go to one device. */
+/* The number of consecutive rows of a large table that are stored on one device. */
 #define STRIPE_ROWS (UINT64CONST(1) << 25)
 
-/*
- * The stripe of its table to which a row belongs, by the row's number.  Small tables have one
- * stripe.
- */
+/* The stripe of a row, by the row's number in its table. A small table has only one stripe. */
 static uint64
 stripe_of(uint64 row)
 {
@@ -122,8 +115,8 @@ stripe_of(uint64 row)
 }
 
 /*
- * Find a chunk of the same pages of the table, of any column; NULL: there is none.  The
- * search begins at handle *i, and *i becomes the next handle after the chunk.
+ * Find a chunk of the same pages, of any column; NULL: no chunk is left.  The search begins at
+ * handle *i. *i becomes the handle after the chunk.
  */
 static const GpuChunk *
 next_same_chunk(const GpuColumnShape *shape, int *i)
@@ -147,8 +140,8 @@ find_same_chunk(const GpuColumnShape *shape)
 }
 
 /*
- * Note whether a new chunk is the only one of its table, and whether the table is now on
- * several devices.
+ * Set "begins" of a new chunk if its table has no other chunk.  Otherwise clear "begins" of the
+ * table's chunks on other devices.
  */
 static void
 note_beginning(GpuChunk *new)
@@ -168,8 +161,9 @@ note_beginning(GpuChunk *new)
 }
 
 /*
- * The difference up to which two devices count as having the same memory in use: less than a
- * column of a table's first stripe, and less than an eighth of a device's memory.
+ * Devices whose used memory differs by less than this number of bytes count as equally used.  The
+ * number is the size of one column of a table's first stripe, but at most an eighth of the device's
+ * memory.
  */
 static uint64
 nearly_bytes(int device)
@@ -182,10 +176,10 @@ nearly_bytes(int device)
 }
 
 /*
- * Choose the device of a table's first chunk.  Among the devices that have nearly the least
- * memory in use, it is the one with the fewest tables that are on it alone.  So small tables
- * go to different devices, even if the stripes of a large table take a little more memory on
- * some of them.
+ * Choose the device of a table's first chunk: among the devices with nearly the least used memory,
+ * the device with the fewest tables.  Tables on several devices do not count.  So small tables are
+ * spread over the devices, even if the stripes of a large table take slightly more memory on some
+ * devices.
  */
 static int
 choose_beginning(void)
@@ -208,7 +202,7 @@ choose_beginning(void)
 	return best;
 }
 
-/* The device of a table's next chunk; -1: any, for the first chunk of another stripe. */
+/* The device of a table's next chunk; -1: any device, because the chunk begins another stripe. */
 static int
 choose_next(uint32 root)
 {
@@ -234,9 +228,9 @@ choose_next(uint32 root)
 }
 
 /*
- * Choose the device of a new chunk.  It is that of the same chunk of another column, because
- * rows are matched there.  The first rows of a table are on one device; rows of its
- * partitions count as its own.  Each further stripe goes where the least memory is in use.
+ * Choose the device of a new chunk.  If a chunk of the same pages exists, its device is chosen,
+ * because rows are matched on one device.  The first stripe of a table, including its partitions,
+ * is on one device.  Each further stripe is stored on the device with the least used memory.
  */
 static int
 choose_device(GpuSlot *slot)
@@ -276,14 +270,14 @@ serve_create(GpuSlot *slot)
 	return GpuNoteCreated(QB_OK, h->device);
 }
 
-/* Words of the bitmap of NULLs in a slot. */
+/* The number of words of the bitmap of NULLs in a slot. */
 static uint64
 slot_null_words(const GpuSlot *slot)
 {
 	return slot->weighted ? GpuNullWords(slot->bytes / sizeof(uint64)) : 0;
 }
 
-/* True if these pages follow those that have come, and all of their values are in the slot. */
+/* True if these pages follow the pages that have arrived, and the slot has all of their values. */
 static bool
 is_valid(const GpuChunk *h, const GpuSlot *slot, const GpuColumnPage *page)
 {
@@ -306,7 +300,7 @@ is_valid(const GpuChunk *h, const GpuSlot *slot, const GpuColumnPage *page)
 	return rows * sizeof(uint64) == slot->bytes;
 }
 
-/* Note which of the next rows are NULL. */
+/* Set the bits of the next rows that are NULL. */
 static qb_status
 add_nulls(GpuChunk *h, const uint64 *null, uint64 rows)
 {
@@ -327,7 +321,7 @@ add_nulls(GpuChunk *h, const uint64 *null, uint64 rows)
 	return QB_OK;
 }
 
-/* Note where the rows of the next pages begin, up to "page". */
+/* Set the first rows of the pages before "page" that were not sent. These pages have no rows. */
 static void
 begin_pages(GpuChunk *h, uint32 page)
 {
@@ -390,8 +384,8 @@ note_copied(GpuChunk *h)
 }
 
 /*
- * Find the layout of a finished chunk: that of a chunk of another column with the same
- * "first", or a new one, which is the chunk's serial number.
+ * Find the layout of a finished chunk: the layout of another column's chunk with the same "first",
+ * or else the serial number of this chunk.
  */
 static uint64
 find_layout(const GpuChunk *h)
@@ -406,7 +400,9 @@ find_layout(const GpuChunk *h)
 	return h->serial;
 }
 
-/* Memory that is left over is given back, if there is enough memory to do so. */
+/*
+ * The array shrinks to the number of rows, unless the device has no memory for the smaller array.
+ */
 static qb_status
 serve_finish(GpuSlot *slot, GpuChunk *h)
 {
@@ -434,7 +430,7 @@ serve_describe(GpuSlot *slot, const GpuChunk *h)
 	return QB_OK;
 }
 
-/* Nothing changes if another backend has renewed the chunk since it was described. */
+/* If another backend has renewed the chunk since it was described, nothing changes. */
 static qb_status
 serve_renew(GpuSlot *slot, GpuChunk *h)
 {
@@ -448,7 +444,7 @@ serve_renew(GpuSlot *slot, GpuChunk *h)
 	return QB_OK;
 }
 
-/* Answer with the distinct keys that were last counted, if the request wants the same keys. */
+/* Reply with the remembered keys of the last count; false: the request wants other keys. */
 static bool
 recall_counts(const GpuChunk *h, const GpuWanted *wanted, GpuSlot *slot)
 {
@@ -469,7 +465,7 @@ recall_counts(const GpuChunk *h, const GpuWanted *wanted, GpuSlot *slot)
 	return true;
 }
 
-/* Remember the distinct keys, if all rows of the pages were counted. */
+/* Remember the distinct keys, if they are few and no rows were tested. */
 static void
 remember_counts(GpuChunk *h, const GpuWanted *wanted, int most, uint64 rows, const GpuSlot *slot,
 				const int64 *times)
@@ -494,7 +490,7 @@ remember_counts(GpuChunk *h, const GpuWanted *wanted, int most, uint64 rows, con
 	memcpy(c->times, times, slot->count * sizeof(int64));
 }
 
-/* What a request about a chunk gathers: its first pages, as many as fit in a piece of work. */
+/* What a request about a chunk gathers: its first pages, up to one piece of work. */
 static GpuGather
 gather_first(const GpuSlot *slot, const GpuWanted *wanted, const qb_groups *groups)
 {
@@ -504,7 +500,6 @@ gather_first(const GpuSlot *slot, const GpuWanted *wanted, const qb_groups *grou
 						.most = (uint64) gpu_device_ops->piece_work };
 }
 
-/* Count distinct keys. */
 static qb_status
 count_keys(GpuSlot *slot, const GpuGather *gather, int most, int64 *times, GpuGathered *gathered)
 {
@@ -522,7 +517,7 @@ count_keys(GpuSlot *slot, const GpuGather *gather, int most, int64 *times, GpuGa
 	return status;
 }
 
-/* Count rows.  Each row counts as a key of 0. */
+/* Count rows. The reply has the key 0 with the number of rows. */
 static qb_status
 count_rows(GpuSlot *slot, const GpuGather *gather, int64 *times, GpuGathered *gathered)
 {

@@ -1,12 +1,12 @@
 /*
  * coroutine.c
- *		Requests in the GPU worker that wait for their devices while others go on.
+ *		Lets requests in the GPU worker wait for their devices while other requests are served.
  *
- * Coroutines are made by the C library (ucontext.h), each with a stack of its own, and stay.
- * swapcontext() makes a system call to set the blocked signals.  All coroutines block the
- * same signals, so the worker switches between them by _setjmp() and _longjmp().  No code in
- * a coroutine checks the depth of the stack, and an error that is raised there ends the
- * worker.
+ * The C library makes the coroutines (ucontext.h).  Each coroutine has its own stack, and is used
+ * again for later requests.  swapcontext() makes a system call to set the blocked signals.  All
+ * coroutines block the same signals, so the worker switches between them by _setjmp() and
+ * _longjmp().  No code in a coroutine checks the depth of the stack.  An error that is raised in a
+ * coroutine ends the worker.
  *
  * src/gpu/worker/coroutine.c
  */
@@ -24,7 +24,7 @@
 
 #include "port/pg_bitutils.h"
 
-/* A stack, and the guard area below it that must not be accessed. */
+/* The size of a stack, and of the guard area below it that must not be accessed. */
 #define STACK_BYTES ((Size) 8 << 20)
 #define GUARD_BYTES ((Size) 1 << 16)
 
@@ -33,16 +33,16 @@
 typedef struct Coroutine
 {
 	jmp_buf at;  /* where the coroutine continues */
-	char *stack; /* NULL: it has never been started */
+	char *stack; /* NULL: the coroutine has never been started */
 	void (*run)(int number);
-	uint32 devices; /* devices that it has; 0: it has ended */
+	uint32 devices; /* devices of its request; 0: the coroutine has ended */
 } Coroutine;
 
 static Coroutine coroutine[GPU_DEVICES_MAX];
 static jmp_buf worker;
 static int current = NOBODY;
 
-/* Save this place in "from", and continue at "to". */
+/* Save the present state in "from", and continue at "to". */
 static void
 jump(jmp_buf from, jmp_buf to)
 {
@@ -50,7 +50,7 @@ jump(jmp_buf from, jmp_buf to)
 		_longjmp(to, 1);
 }
 
-/* The first function of a coroutine.  It runs one request after the other. */
+/* The first function of a coroutine. It serves one request after another. */
 static void
 call_all(int number)
 {
@@ -76,7 +76,7 @@ make_stack(void)
 	return memory + GUARD_BYTES;
 }
 
-/* Call the first function, on a new stack. */
+/* Start a coroutine on a new stack. */
 static void
 enter(int number)
 {
@@ -100,7 +100,7 @@ GpuStartCoroutine(uint32 devices, void (*run)(int number))
 
 	if (gpu_shared->device_count == 1)
 	{
-		run(number); /* without coroutines the function runs to its end */
+		run(number); /* run() does not pause without coroutines */
 		return;
 	}
 	Assert(c->devices == 0);

@@ -1,11 +1,11 @@
 /*
  * coroutine.h
- *		Requests in the GPU worker that wait for their devices while others go on.
+ *		Lets requests in the GPU worker wait for their devices while other requests are served.
  *
- * A request is served in a coroutine, which has some devices for itself.  While it waits for
- * a device it pauses, and the worker serves requests of other devices, all in one thread.  So
- * data that a request handler keeps in memory of the process, over a call of a device, must
- * belong to its own devices.
+ * A coroutine serves one request, and no other coroutine uses the devices of this request.  While
+ * it waits for a device it pauses, and the worker serves requests for other devices.  All
+ * coroutines run in one thread.  While a handler waits for a device, other handlers may change
+ * static data, except the data of this handler's devices.
  *
  * src/gpu/worker/coroutine.h
  */
@@ -15,13 +15,15 @@
 #include "gpu/shared.h"
 
 /*
- * Run a function in a coroutine until it pauses or ends.  "devices" are the devices that it
- * has for itself until it ends (bits: 1 << device).  The coroutine's number is the lowest of
- * them.
+ * Run a function in a coroutine until it pauses or ends.  "devices" are the devices that belong to
+ * the coroutine until it ends (bits: 1 << device).  The lowest device is the coroutine's number.
  */
 extern void GpuStartCoroutine(uint32 devices, void (*run)(int number));
 
-/* Continue the coroutine of this number, if it has paused, until it pauses again or ends. */
+/*
+ * Continue the coroutine of this number until it pauses again or ends.  If it has ended, nothing is
+ * done.
+ */
 extern void GpuResumeCoroutine(int number);
 
 /* The number of the running coroutine; 0 outside of coroutines. */
@@ -30,7 +32,10 @@ extern int GpuCoroutine(void);
 /* The devices of all coroutines except the running one. */
 extern uint32 GpuBusyDevices(void);
 
-/* Pause the running coroutine, so that others can run.  Outside of coroutines it does nothing. */
+/*
+ * Pause the running coroutine, so that other coroutines can run.  Outside of coroutines nothing is
+ * done.
+ */
 extern void GpuPause(void);
 
 #endif

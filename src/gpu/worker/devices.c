@@ -1,16 +1,14 @@
 /*
  * devices.c
- *		The devices of the GPU worker: opens and chooses devices, limits the work of a piece,
- *		frees values that are not needed any more, and makes room for new ones.
+ *		Opens and chooses devices, limits pieces of requests, and frees values to get memory.
  *
- * A device that cannot be opened, or has failed while others still answer, is lost: it is not
- * used until it is opened again, when the configuration is reloaded.  After a failed kernel
- * no device of the process answers any more (docs/engineering/gpu-worker.md), so the worker
+ * A device is "lost" if it cannot be opened, or has failed while other devices still answer.  A
+ * lost device is not used until it is opened again, when the configuration is reloaded.  After a
+ * failed kernel no device of the process answers (docs/engineering/gpu-worker.md), so the worker
  * ends.
  *
- * CUDA's driver starts threads when it is first called.  They inherit the mask of signals,
- * and must not take signals that are meant for this process.  So all signals are blocked
- * while devices are opened.
+ * CUDA's driver starts threads when it is first called.  These threads inherit the signal mask, and
+ * must not receive signals for the worker.  So all signals are blocked while devices are opened.
  *
  * src/gpu/worker/devices.c
  */
@@ -23,10 +21,10 @@
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 
-/* Slots are page-locked, so the staging buffer is only for other data. */
+/* Bytes of staging memory, only for data outside of the page-locked slots. */
 #define STAGING_BYTES ((size_t) 8 << 20)
 
-/* The number of values that are freed between two pieces of requests. */
+/* The most values that are freed between two pieces of requests. */
 #define PENDING_FREES_AT_ONCE 8
 
 #ifdef QSKETCH_CUDA
@@ -52,7 +50,7 @@ GpuUseDevices(const qs_device_ops *ops, Size bytes, const char *version)
 	gpu_device_ops = ops;
 }
 
-/* Tell a device the present qsketch.gpu_memory_limit. */
+/* Set the memory limit of a device to qsketch.gpu_memory_limit. */
 static void
 limit_memory(int index)
 {
@@ -71,7 +69,7 @@ GpuLimitMemory(void)
 			limit_memory(i);
 }
 
-/* What errors of CUDA mean for an administrator, by their numbers in CUDA's driver_types.h. */
+/* The meaning of CUDA's errors for an administrator, by their numbers in CUDA's driver_types.h. */
 static const struct
 {
 	int code;
@@ -97,7 +95,7 @@ static const struct
 	{ 702, "a kernel took longer than the driver allows" },
 };
 
-/* An error in words, with its name if CUDA has one. */
+/* Write an error in words, with CUDA's name of the error if it has a name. */
 static void
 describe_error(const qs_cuda_error *error, char *text)
 {
@@ -130,7 +128,7 @@ static const qs_cuda_error simulated_loss = { .status = QB_DEVICE_ERROR,
 											  .name = "cudaErrorECCUncorrectable",
 											  .call = "simulation" };
 
-/* True if a device answers.  Sets "properties" then, else "error". */
+/* True if a device answers. Then "properties" is set, otherwise "error" is set. */
 static bool
 answers(int index, qs_cuda_device *properties, qs_cuda_error *error)
 {
@@ -142,7 +140,7 @@ answers(int index, qs_cuda_device *properties, qs_cuda_error *error)
 	return gpu_device_ops->get(gpu_shared->device[index].number, properties, error) == QB_OK;
 }
 
-/* Open a device of this server.  "alone": it may be the only one. */
+/* Open a device. "alone": no other device is opened, so requests need not pause. */
 static bool
 open_device(int index, bool alone)
 {
@@ -182,7 +180,7 @@ pin_slots(void)
 		ereport(LOG, (errmsg("qsketch copies keys to the GPU without page-locked memory")));
 }
 
-/* Let the newly opened devices and all others read one another's memory, where they can. */
+/* Let the newly opened devices and all other devices read one another's memory, if possible. */
 static void
 join_devices(uint32 opened)
 {
@@ -197,7 +195,7 @@ join_devices(uint32 opened)
 				gpu_shared->device[i].peers |= 1U << j;
 }
 
-/* Open the devices that the settings name; returns how many could be opened. */
+/* Open the devices that the settings name. Returns the number of opened devices. */
 static int
 open_devices(char *reason)
 {
@@ -234,7 +232,7 @@ open_devices(char *reason)
 	return opened;
 }
 
-/* Make the cached values of a device impossible to find. */
+/* Evict all cached values of a device. */
 static void
 forget_cached(int device)
 {
@@ -242,7 +240,7 @@ forget_cached(int device)
 		;
 }
 
-/* Open lost devices again, if no value is left there. */
+/* Open failed devices again, if no values are left on them. */
 static int
 reopen_devices(char *unused)
 {
@@ -267,7 +265,7 @@ reopen_devices(char *unused)
 	return gpu_shared->device_count;
 }
 
-/* Call a function while signals are blocked. */
+/* Call a function while all signals are blocked. */
 static int
 without_signals(int (*open)(char *reason), char *reason)
 {
@@ -301,8 +299,8 @@ GpuReopenDevices(void)
 }
 
 /*
- * The device "wanted", or if it is lost or -1, the device with the least memory in use; -1:
- * all are lost.
+ * Return device "wanted" if it works.  Otherwise return the working device with the least used
+ * memory; -1: all devices have failed.
  */
 int
 GpuChooseDevice(int wanted)
@@ -319,7 +317,7 @@ GpuChooseDevice(int wanted)
 	return best;
 }
 
-/* Show the memory in use on a device to the backends. */
+/* Publish the memory in use on a device to the backends. */
 void
 GpuShowMemory(int device)
 {
@@ -329,8 +327,8 @@ GpuShowMemory(int device)
 }
 
 /*
- * The devices that do not answer any more (bits: 1 << index).  "error" becomes their error,
- * if it has none yet.
+ * The devices that no longer answer (bits: 1 << index).  If "error" has no code, it becomes the
+ * error of the first of these devices.
  */
 static uint32
 silent_devices(qs_cuda_error *error)
@@ -351,14 +349,14 @@ silent_devices(qs_cuda_error *error)
 	return silent;
 }
 
-/* The devices that are not lost.  Bits: 1 << index. */
+/* The devices that have not failed. Bits: 1 << index. */
 static uint32
 devices_left(void)
 {
 	return (uint32) ((UINT64CONST(1) << gpu_shared->device_count) - 1) & ~GpuLostDevices();
 }
 
-/* Mark a device lost, with its reason, and make its cached values impossible to find. */
+/* Mark a device failed, with its reason, and evict its cached values. */
 static void
 lose_device(int index, const char *reason)
 {
@@ -376,9 +374,9 @@ lose_device(int index, const char *reason)
 }
 
 /*
- * Handle the failure of a device.  It is lost; but if some devices do not answer any more,
- * these are lost instead.  The device may already be known to be lost.  Returns the reason,
- * with the number of the GPU if there are several.
+ * Handle the failure of a device.  All devices that do not answer are marked failed.  If all
+ * devices answer, "device" is marked.  "device" may already be marked.  Returns the reason, with
+ * the number of the GPU if there are several GPUs.
  */
 const char *
 GpuLoseDevice(int device)
@@ -409,8 +407,8 @@ GpuLoseDevice(int device)
 }
 
 /*
- * The number of keys in the next piece of a request, with this work for each key; at least
- * one.  The piece is added to two counters, for requests and for keys.
+ * Return the number of keys in the next piece of a request, at least one.  "work" is the work for
+ * each key.  The piece is added to two counters, for requests and for keys.
  */
 int
 GpuNextPiece(GpuSlot *slot, double work, GpuCounter requests, GpuCounter keys)
@@ -468,7 +466,7 @@ GpuGivePiece(const GpuSlot *slot, const void *array, uint64 bytes)
 	return QB_OK;
 }
 
-/* ---- values on devices: where they are, freeing them, making room ---- */
+/* ---- values on devices: locations, freeing, evicting ---- */
 
 const GpuHandler *const *gpu_handlers;
 
@@ -493,7 +491,7 @@ GpuNoteFreed(int device)
 	GpuShowMemory(device);
 }
 
-/* Show the location of a value to the backends. */
+/* Publish the location of a value to the backends. */
 void
 GpuShowLocation(int index)
 {
@@ -518,9 +516,9 @@ free_value(int index)
 }
 
 /*
- * Free some values of handles that are pending free and that no request names; returns
- * whether there were any.  Values on busy devices are not freed, because a request may use
- * values that it does not name.
+ * Free up to PENDING_FREES_AT_ONCE values of handles that are pending free and that no request
+ * names. Returns whether a value was freed.  Values on busy devices are not freed, because a
+ * request may use values that it does not name.
  */
 bool
 GpuFreePending(void)
@@ -570,7 +568,7 @@ GpuEndUse(int coroutine)
 	used_count[coroutine] = 0;
 }
 
-/* For each coroutine: the handle whose request is served, for whose role room is made. */
+/* For each coroutine: the handle of its request. Memory is freed on behalf of the handle's role. */
 static const GpuHandle *served[GPU_DEVICES_MAX];
 
 void
@@ -580,9 +578,9 @@ GpuMakeRoomFor(int index)
 }
 
 /*
- * Make room on a device: free values that are not needed, or else evict a cached value, or
- * else a chunk of a column; false: nothing is left.  Columns of other roles are evicted only
- * for columns.
+ * Free memory on a device: free values that are pending free, or evict a cached value, or evict a
+ * chunk of a column; false: nothing can be freed.  Only a request for a chunk may evict chunks of
+ * other roles.
  */
 bool
 GpuMakeRoom(int device)

@@ -1,13 +1,12 @@
 /*
  * filter_serve.c
- *		What the GPU worker does with filters: the handler of their requests.
+ *		Serves requests for filters in the GPU worker.
  *
- * The worker has the filter of each handle on a device, and counts what was sent to it.  A
- * filter never grows, so a device that had memory for it has enough for everything that
- * follows.
+ * Each filter is on a device.  The worker counts the rows, positions and bytes that arrive for it.
+ * A filter never grows, so adding rows needs no more device memory.
  *
- * A key has up to QF_HASHES_MAX positions, so requests for keys are served in
- * pieces of about the same number of positions.
+ * A key has up to QF_HASHES_MAX positions.  So requests for keys are divided into pieces of about
+ * equal numbers of positions.
  *
  * src/gpu/worker/filter_serve.c
  */
@@ -17,12 +16,11 @@
 
 #include "filter_cuda.h"
 
-/* The work from which on an insert is waited for. */
+/* After an insertion with more work than this, the worker waits for the device. */
 #define LONG_INSERT 1e7
 
 static const GpuKeyedOps ops;
 
-/* The operations that filters need from the devices. */
 static const qf_filter_ops *
 device_ops(void)
 {
@@ -57,7 +55,10 @@ serve_set(GpuKeyed *k, GpuSlot *slot)
 	return device_ops()->set(k->on_device, (const uint32 *) GpuSlotData(slot), slot->count);
 }
 
-/* Insert rows.  A long insert is waited for, so that its time is known. */
+/*
+ * Insert rows.  After a long insertion the worker waits for the device, to measure the time of the
+ * insertion.
+ */
 static qb_status
 insert_rows(const GpuKeyed *k, const qf_batch *batch)
 {
@@ -93,7 +94,8 @@ serve_lookup(GpuKeyed *k, GpuSlot *slot)
 {
 	uint64 *key = (uint64 *) GpuSlotData(slot) + slot->done;
 	uint32 bytes = GpuFilterAnswerBytes(slot->op);
-	void *answer = (char *) GpuSlotData(slot) + slot->done * bytes; /* over keys that were read */
+	void *answer = (char *) GpuSlotData(slot) +
+				   slot->done * bytes; /* overwrites keys that the device has read */
 	int piece = GpuNextPiece(slot, params_of(k)->k, COUNT_QUERIES, COUNT_LOOKUPS);
 
 	GpuCount(COUNT_BYTES_OUT, piece * bytes);
@@ -149,10 +151,10 @@ insert(void *filter, const uint64 *key, uint64 count)
 	return device_ops()->insert_device(filter, &batch);
 }
 
-/* The smallest piece, if there is no memory for larger ones. */
+/* The smallest piece in bytes, if the device has no memory for larger pieces. */
 #define LEAST_PIECE 65536
 
-/* Merge the next piece of a filter.  "merged" counts bytes. */
+/* Merge the next piece of a replica. "merged" counts bytes. */
 static qb_status
 merge(GpuKeyed *into, void *from, int device, bool *more)
 {
@@ -175,7 +177,7 @@ merge(GpuKeyed *into, void *from, int device, bool *more)
 	return QB_OK;
 }
 
-/* Serve a request, or several together. */
+/* Serve a request, or several requests together. */
 static qb_status
 serve(GpuSlot *const *slot, int *count)
 {

@@ -1,7 +1,6 @@
 /*
  * keyed_serve.c
- *		What the GPU worker does with values that get keys, of any family: the common part of the
- *		request handlers of sketches and filters.
+ *		The common part of the request handlers of sketches and filters.
  *
  * src/gpu/worker/keyed_serve.c
  */
@@ -108,7 +107,7 @@ GpuKeyedServeColumns(GpuSlot *const *slot, int *count, double work)
 
 /* ---- replicas ---- */
 
-/* The replica that is being merged.  If none is, the merge of another replica begins. */
+/* The replica that is being merged. If no merge has begun, the merge of any replica begins. */
 static void *
 joining_replica(GpuKeyed *k)
 {
@@ -140,8 +139,8 @@ has_replicas(int index)
 }
 
 /*
- * The value that a request reads or merges, if it has replicas to be merged first; -1: there
- * is none.
+ * The handle whose replicas must be merged first, because the request needs the whole value; -1: no
+ * merge is necessary.
  */
 static int
 find_replicas(const GpuSlot *slot, uint32 whole)
@@ -156,8 +155,8 @@ find_replicas(const GpuSlot *slot, uint32 whole)
 }
 
 /*
- * Merge the next piece of a replica.  If a value that grows has no memory for that, the rest
- * is left to its backend.  After any other error the value must not be used.
+ * Merge the next piece of a replica.  If the device has no memory, a value that grows becomes full,
+ * and its backend merges the rest.  After any other error the value must not be used.
  */
 static qb_status
 merge_replica(int index)

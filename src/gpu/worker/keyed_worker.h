@@ -1,13 +1,12 @@
 /*
  * keyed_worker.h
- *		Sketches and filters in the GPU worker: values on a device that get keys, from slots or from
- *		chunks of cached columns.
+ *		Sketches and filters in the worker: values on devices to which keys are added.
  *
- * A value is created on one device.  Chunks on other devices have replicas there: values of the
- * same parameters, which get the keys of the chunks on their devices.  So keys stay where
- * they are.  Replicas are merged into the value piece by piece before it is read.  Other
- * requests are served between two pieces.  Keys that come between two pieces go into a new
- * replica.
+ * A value is created on one device.  For chunks on another device the value has a replica on that
+ * device, to which the keys of these chunks are added.  So no keys are copied between devices.  A
+ * replica has the same parameters as the value.  Before the value is read, the replicas are merged
+ * into it piece by piece.  Other requests are served between two pieces.  Keys that arrive between
+ * two pieces are added to a new replica.
  *
  * src/gpu/worker/keyed_worker.h
  */
@@ -20,82 +19,84 @@
 typedef struct GpuKeyed
 {
 	const struct GpuKeyedOps *ops;
-	void *on_device; /* NULL: it is not on a device */
+	void *on_device; /* NULL: the value is not on a device */
 	int device;
-	GpuShape params; /* with which it was created */
-	uint64 given;    /* filters: amount sent, in rows, positions, and bytes of bits */
+	GpuShape params; /* parameters of the value */
+	uint64 given;    /* filters: sum of rows, positions and bytes of bits that arrived */
 	void *replica[GPU_DEVICES_MAX]; /* replica on each device; or NULL */
 	void *joining;                  /* the replica that is being merged, or NULL */
 	int joining_device;             /* the device of that replica */
-	int replicas;                   /* number of replicas, with the joining one */
+	int replicas;                   /* number of replicas, including "joining" */
 	bool begun;                     /* a merge into the value has begun */
-	uint64 merged;                  /* how much was merged, in units of the family */
+	uint64 merged;                  /* amount that was merged, in units of the family */
 } GpuKeyed;
 
-/* What a family does with its values. */
+/* The functions of a family for its values. */
 typedef struct GpuKeyedOps
 {
-	/* Makes a value of these parameters: an empty one, or a copy of "from" if that is not NULL. */
+	/* Makes an empty value of these parameters, or a copy of "from" if it is not NULL. */
 	qb_status (*make)(qs_cuda *gpu, const GpuShape *params, const void *from, void **created);
 	void (*destroy)(void *value);
 	uint64 (*bytes)(const void *value); /* device memory of a value */
 
-	/* Adds keys that are on the value's device.  After QB_NO_MEMORY nothing has changed. */
+	/* Adds keys in the memory of the value's device. After QB_NO_MEMORY the value is unchanged. */
 	qb_status (*insert)(void *value, const uint64 *key, uint64 count);
 
 	/*
-	 * True if larger batches save more time than it takes to copy the keys of several
-	 * chunks.  NULL: never.
+	 * True if adding the keys of several chunks as one batch saves more time than copying the keys
+	 * takes. NULL: never.
 	 */
 	bool (*gains_together)(const void *value);
 
 	/*
-	 * Merges the next piece of a value with the same parameters, which is on this device.
-	 * "more" tells whether further pieces are left.  It counts in "merged", which is 0 again
-	 * at the end.
+	 * Merges the next piece of a replica, which is on "device".  "more" tells whether further
+	 * pieces follow.  "merged" counts the progress, and is 0 again at the end.
 	 */
 	qb_status (*merge)(GpuKeyed *into, void *from, int device, bool *more);
 
-	/* Like serve_all in GpuHandler; single requests come here, too. */
+	/* Like GpuHandler.serve_all, but also called for a single request. */
 	qb_status (*serve)(GpuSlot *const *slot, int *count);
 
-	uint32 makes; /* requests that need no value on a device (bits: 1 << op) */
-	uint32 whole; /* requests before which replicas are merged */
+	uint32 makes; /* requests that are allowed without a value on a device (bits: 1 << op) */
+	uint32 whole; /* requests before which all replicas are merged */
 
 	/*
-	 * The device may have no memory to add further keys, or to merge.  Then the value is full
-	 * (shared.h).
+	 * The value may need more device memory to add keys, or to merge.  Without this memory the
+	 * value becomes full (shared.h).
 	 */
 	bool grows;
 } GpuKeyedOps;
 
-/* The values, by the numbers of their handles. */
+/* The values, indexed by handle. */
 extern GpuKeyed gpu_keyed[GPU_HANDLES];
 
-/* Make the value of a handle. */
+/* Make the value of a handle on a device: empty, or a copy of "from". */
 extern qb_status GpuKeyedMake(int index, const GpuKeyedOps *ops, int device, const GpuShape *params,
 							  const void *from);
 
-/* True if a value is full; note that a value is full.  Its backend will then fetch it. */
+/*
+ * GpuKeyedNoteFull() marks a value full, so that its backend fetches it.  GpuKeyedIsFull() tells
+ * whether a value is full.
+ */
 extern bool GpuKeyedIsFull(int index);
 extern void GpuKeyedNoteFull(int index);
 
 /*
- * The value or its replica on a device.  A replica is created if there is none.  NULL: it could
- * not be created.
+ * Return the value or its replica on a device.  A missing replica is created.  NULL: the creation
+ * failed.
  */
 extern void *GpuKeyedOn(GpuKeyed *k, int device, qb_status *status);
 
 /*
- * Add gathered keys on their device.  After QB_NO_MEMORY no key was added.  If these keys are of a
- * single chunk, a value that can grow was marked as full.
+ * Add gathered keys on their device.  After QB_NO_MEMORY no key was added, and a value that grows
+ * is marked full if the keys are from a single chunk.
  */
 extern qb_status GpuKeyedAdd(int index, const GpuGathered *gathered);
 
-/* Serve requests for keys of chunks, with this work for each key. */
+/* Serve requests for keys of chunks. "work" is the work for each key. */
 extern qb_status GpuKeyedServeColumns(GpuSlot *const *slot, int *count, double work);
 
-/* The common part of the handlers of these families, for GpuHandler. */
+/* Functions for the GpuHandlers of sketches and filters. */
 extern qb_status GpuKeyedServe(GpuSlot *slot);
 extern qb_status GpuKeyedServeAll(GpuSlot *const *slot, int *count);
 extern int GpuKeyedChoose(GpuSlot *slot);

@@ -1,33 +1,33 @@
 /*
  * schedule.c
- *		Scheduling: which request the GPU worker serves next.
+ *		Chooses the request that the GPU worker serves next.
  *
- * The worker takes all requests from the queue into lines, one for each process, in the order
- * of the queue.  The process that has had the least of the worker's time is served next.  A
- * process that becomes active starts with the time of the process that was served last, less
- * CREDIT_US.  So it is served soon, but idle time does not add up.  A long request is served
- * in pieces (GpuHandler).  So a short request waits for one piece, however many long requests
- * there are.
+ * The worker moves all requests from the queue into lines, one line for each process, in the order
+ * of the queue.  The process that has used the least worker time is served next.  A process that
+ * becomes active starts with the time of the process that was served last, less CREDIT_US.  So it
+ * is served soon, but cannot save up idle time.  A long request is served in pieces (GpuHandler).
+ * So a short request waits for one piece, however many long requests there are.
  *
- * Requests of several processes may name the same handle: cached values in which all of them
- * look up keys, and values that parallel workers transfer to their leader.  A request that
- * reads the handle waits for all earlier requests that change it or add keys.  A request that
- * adds keys on one device waits for all earlier requests except those that also add keys.  A
- * request that changes the handle waits for all earlier requests. The oldest request never
- * waits for another one.  So there is always a next request, unless devices are still at work
- * for all of them.
+ * Requests of several processes may name the same handle.  Examples are cached values in which
+ * several processes look up keys, and values that parallel workers transfer to their leader.  A
+ * request that reads the handle waits for all earlier requests that change it or add keys.  A
+ * request that adds keys on one device waits for all earlier requests that read or change the
+ * handle.  A request that changes the handle waits for all earlier requests.  The oldest request
+ * never waits for another request.  So one request can always be served, unless devices are still
+ * at work for all requests.
  *
- * Each device is given one piece of a request at a time.  Requests for different devices go
- * on at the same time, also those of one process.  No other process gets the devices for
- * which the process that has had the least time waits.
+ * Each device serves one piece of a request at a time.  Requests for different devices are served
+ * at the same time, even if they belong to one process.  If the process with the least time waits
+ * for devices, no other process can use these devices.
  *
- * A slot holds few keys for a GPU, whose launches and copies take longer to begin than to
- * end.  So requests of one process that follow one another, and change the same handle or copy
- * from it, may be served together, within the time of a piece (GpuTogether()).  Requests that add keys
- * of chunks of one device to the same handle may be served together, too.  Requests for chunks of other
- * devices may stand between them.
+ * The keys in a slot are few for a GPU: a launch or a copy takes longer to begin than to run.  So
+ * several requests of one process may be served together, within the time of a piece
+ * (GpuTogether()).  There are two types of such requests.  Requests of the first type follow one
+ * another, and change the same handle or copy from it.  Requests of the second type add keys of
+ * chunks on one device to the same handle.  Requests for chunks on other devices may be between
+ * them.
  *
- * All of this is the worker's own memory.
+ * All data of this file are in the worker's own memory.
  *
  * src/gpu/worker/schedule.c
  */
@@ -41,33 +41,30 @@
 #define ALL_DEVICES ((1U << gpu_shared->device_count) - 1)
 
 /*
- * For PATIENCE_US a request lets others go first while its device is at work for it.  The
- * device is asked at most every CHECK_US.
+ * While a device works for a request, other requests are served first, for PATIENCE_US at most.
+ * The device is checked at most every CHECK_US.
  */
 #define PATIENCE_US 1000000
 #define CHECK_US    40
 
-/*
- * The number of requests of a line that are examined after the first one that needs busy
- * devices.
- */
+/* The most requests with busy devices that are examined in a line. */
 #define EXAMINE_MAX (2 * GPU_DEVICES_MAX)
 
-/* The credit of a process that becomes active: the time of some pieces. */
+/* The worker time in us that a process is credited when it becomes active. */
 #define CREDIT_US 50000
 
-/* The requests of a process, as a list of slots linked by Waiting.next. */
+/* The requests of a process: a list of slots that are linked by Waiting.next. */
 typedef struct Line
 {
-	int first; /* slot; NONE: there is no request, and the line does not wait */
+	int first; /* first slot; NONE: the line has no requests, and is not in the list of lines */
 	int last;
-	int next;   /* next waiting line, or NONE */
-	uint64 had; /* time in us that it has had; comparable between lines */
+	int next;   /* next line with requests, or NONE */
+	uint64 had; /* worker time that the process has used, in us */
 } Line;
 
 /*
- * What a request does to a handle.  This decides for which earlier requests it waits.  Bits:
- * 1 << Access.
+ * The effect of a request on a handle, which decides for which earlier requests it waits.  Bits: 1
+ * << Access.
  */
 typedef enum Access
 {
@@ -83,28 +80,28 @@ static const uint32 waits_for[ACCESSES] = {
 	[CHANGES] = 1 << READS | 1 << ADDS | 1 << CHANGES,
 };
 
-/* The requests for a handle so far, and the number of them that were served. */
+/* The numbers of requests for a handle that have arrived, and that were served completely. */
 typedef struct Order
 {
 	uint32 came[ACCESSES];
 	uint32 served[ACCESSES];
 } Order;
 
-/* A request that waits or is being served.  The index is the number of its slot. */
+/* A request that waits or is being served. The array is indexed by the number of the slot. */
 typedef struct Waiting
 {
 	int next;            /* next slot of the same line, or NONE */
-	bool served;         /* a piece of it is being served */
-	TimestampTz ended;   /* time when its last piece was served */
-	TimestampTz checked; /* time when its device was last seen at work for it */
-	Order before[2];     /* for its handle and the other one: requests that came before */
+	bool served;         /* a piece of the request is being served */
+	TimestampTz ended;   /* time when the last piece was served */
+	TimestampTz checked; /* time of the last check that found the device still at work */
+	Order before[2]; /* for its handle and the other handle: the counts when the request arrived */
 } Waiting;
 
-static Line *line; /* for each process */
+static Line *line; /* one for each process */
 static Waiting *waiting;
 static Order order[GPU_HANDLES];
 static int first_line = NONE;
-static int requests; /* requests in all lines */
+static int requests; /* number of requests in all lines */
 static uint64 clock_now;
 
 void
@@ -121,8 +118,8 @@ GpuStartScheduling(void)
 /* ---- the order of requests for a handle ---- */
 
 /*
- * The order of the requests for a handle of this request: its own (0), or the other one (1);
- * NULL: it has none.
+ * The counts for the request's own handle (0), or for its other handle (1); NULL: the request names
+ * no other handle.
  */
 static Order *
 order_of(const GpuSlot *slot, int which)
@@ -133,8 +130,8 @@ order_of(const GpuSlot *slot, int which)
 }
 
 /*
- * True if the request adds keys and a process waits for it.  Only such requests may be served
- * in any order, because a value is not dropped when one of them fails.
+ * True if the request adds keys and a process waits for the reply.  If such a request fails, the
+ * value is not dropped.  Therefore such requests may be served in any order.
  */
 static bool
 is_adding(const GpuSlot *slot)
@@ -166,7 +163,7 @@ enter(GpuSlot *slot)
 			order_of(slot, which)->came[access_of(slot, which)]++;
 }
 
-/* True if all requests for which this one waits have been served. */
+/* True if all earlier requests for which this request waits have been served. */
 static bool
 may_be_served(const GpuSlot *slot)
 {
@@ -183,9 +180,9 @@ may_be_served(const GpuSlot *slot)
 }
 
 /*
- * True if the device has finished what the last piece of the request started.  After some
- * time it is also true if the device has not.  Then the request, or the next one that reads
- * the tables, waits for the device, so that a device that hangs is noticed.
+ * True if the device has finished the work that the last piece of the request started.  After
+ * PATIENCE_US it is true in any case.  The next piece then waits for the device, so that the worker
+ * notices a device that hangs.
  */
 static bool
 is_ready(const GpuSlot *slot)
@@ -251,7 +248,7 @@ take_queue(void)
 	}
 }
 
-/* Remove a request that was served from its line. */
+/* Remove a request from its line after it was served. */
 static void
 remove_served(Line *l, int index)
 {
@@ -274,7 +271,10 @@ remove_served(Line *l, int index)
 	*link = l->next;
 }
 
-/* The device of a handle's value; all devices if it is on several, or on none yet. */
+/*
+ * The device of a handle's value; all devices if the value is on several devices, or not on a
+ * device yet.
+ */
 static uint32
 devices_of_handle(const GpuRef *ref)
 {
@@ -284,8 +284,8 @@ devices_of_handle(const GpuRef *ref)
 }
 
 /*
- * A request that needs no device is served in the coroutine of any device that is not taken,
- * if there is one.
+ * The device whose coroutine serves a request that needs no device: any device that is not taken,
+ * or device 0 if all devices are taken.
  */
 static uint32
 any_device(uint32 taken)
@@ -314,10 +314,10 @@ devices_of(GpuSlot *slot, uint32 taken)
 }
 
 /*
- * The first request of a line that can be served now; NONE: there is none.  It waits for no
- * other request, its device is not at work for it, and none of its devices is taken.
- * *devices: the devices that it needs; with NONE, the devices of the first request that waits
- * only for devices.
+ * Find the first request of a line that can be served now; NONE: no such request.  It must wait for
+ * no other request, its device must have finished its last piece, and none of its devices may be
+ * taken. *devices becomes the devices that the request needs.  With NONE, *devices becomes the
+ * devices of the first request that waits only for devices.
  */
 static int
 first_of(const Line *l, uint32 taken, uint32 *devices)
@@ -348,8 +348,8 @@ first_of(const Line *l, uint32 taken, uint32 *devices)
 }
 
 /*
- * The line whose request is served next; NULL: there is none.  Lines are compared by the time
- * that they have had.
+ * The line with the least used time, among the lines with a request that can be served now; NULL:
+ * no such line.
  */
 static Line *
 next_line(uint32 busy, int *index, uint32 *devices)
@@ -375,8 +375,8 @@ next_line(uint32 busy, int *index, uint32 *devices)
 }
 
 /*
- * The devices for which the line with the least time waits; 0: it waits for other requests,
- * or for nothing.
+ * The devices for which the line with the least time waits; 0: this line waits for no devices.
+ * Lines that wait only for other requests are left out.
  */
 static uint32
 devices_of_least(uint32 busy)
@@ -399,8 +399,8 @@ devices_of_least(uint32 busy)
 }
 
 /*
- * The next request, or piece of a request, to be served on devices that are not busy; NULL:
- * there is none.  *devices: the devices that it needs.
+ * Return the request whose next piece is served, on devices that are not busy; NULL: no such
+ * request. *devices becomes the devices that it needs.
  */
 GpuSlot *
 GpuNextScheduled(uint32 busy, uint32 *devices)
@@ -418,24 +418,21 @@ GpuNextScheduled(uint32 busy, uint32 *devices)
 	return GpuSlotAt(index);
 }
 
-/* Note that a piece of a request begins to be served. */
+/* Note that the worker begins a piece of a request. */
 void
 GpuBeginScheduled(const GpuSlot *slot)
 {
 	waiting[GpuSlotIndex(slot)].served = true;
 }
 
-/*
- * Note that a request which should have been served together with others was not.  It waits
- * again.
- */
+/* Note that a request waits again, because it could not be served together with other requests. */
 void
 GpuLeaveScheduled(const GpuSlot *slot)
 {
 	waiting[GpuSlotIndex(slot)].served = false;
 }
 
-/* True if the two requests by themselves allow that they are served together. */
+/* True if two requests can be served together, apart from the requests between them. */
 static bool
 is_alike(const GpuSlot *slot, const GpuSlot *first)
 {
@@ -451,8 +448,9 @@ is_alike(const GpuSlot *slot, const GpuSlot *first)
 }
 
 /*
- * True if the request may be served together with the "joined" requests before it.  A request
- * that changes its handle may be, if no other request for the handle is between them.
+ * True if no earlier request prevents this request from being served together with the "joined"
+ * requests before it.  Between requests that change a handle, no other request for the handle is
+ * allowed.
  */
 static bool
 may_join(const GpuSlot *slot, uint32 joined)
@@ -467,11 +465,12 @@ may_join(const GpuSlot *slot, uint32 joined)
 }
 
 /*
- * Add requests to slot[0], which is served now: later requests of its line that may be served
- * together with it.  These are changes of the same handle for which nobody waits, with no
- * request of another process for the handle in between; or reads of one part of a value; or
- * additions of keys of chunks on one device, where requests for chunks on other devices are
- * skipped.  Returns the number of requests, with slot[0].
+ * Add later requests of the same line to slot[0], which are served together with slot[0].  Returns
+ * the number of requests, including slot[0].  The requests are of one type:
+ *	- changes of a handle for which no backend waits, with no request of another process for the
+ *	  handle between them
+ *	- reads of one part of a value
+ *	- additions of keys of chunks on one device; requests for other devices are skipped
  */
 int
 GpuTogether(GpuSlot **slot, int most)
@@ -496,8 +495,8 @@ GpuTogether(GpuSlot **slot, int most)
 }
 
 /*
- * Note that a piece of a request was served in this time.  If it was the last piece, the
- * request leaves its line.
+ * End a piece of a request, which took "us" microseconds.  After the last piece the request leaves
+ * its line, and the backend is woken.
  */
 void
 GpuEndScheduled(GpuSlot *slot, uint64 us)
@@ -518,21 +517,21 @@ GpuEndScheduled(GpuSlot *slot, uint64 us)
 	GpuReply(slot);
 }
 
-/* True if the request that is being served is the only one. */
+/* True if the request that is being served is the only request. */
 bool
 GpuIsAlone(void)
 {
 	return requests == 1 && GpuIsIdle();
 }
 
-/* True if there is a request that has not been served completely. */
+/* True if a request has not been served completely. */
 bool
 GpuHasRequests(void)
 {
 	return requests > 0;
 }
 
-/* ---- requests that nobody wants any more ---- */
+/* ---- requests that are no longer needed ---- */
 
 static bool
 is_pending_free(int index)
@@ -546,9 +545,9 @@ is_pending_free(int index)
 }
 
 /*
- * True if nobody needs a request.  Its handle is pending free, so its owner is gone or has
- * finished.  No process waits for a request that needs it for another handle, either.  A
- * request with a waiting backend ends by "abandoned" instead.
+ * True if no process needs a request.  Its handle is pending free, so its owner is gone or has
+ * finished.  No backend waits for the reply.  A request with a waiting backend ends by "abandoned"
+ * instead.
  */
 bool
 GpuIsMoot(const GpuSlot *slot)

@@ -1,15 +1,13 @@
 /*
  * sets_serve.c
- *		What the GPU worker does with collections of sets: the handler of their
- *		requests.
+ *		Serves requests for collections of sets in the GPU worker.
  *
- * The value of a handle is a collection on a device, or a search.  A search keeps its
- * collections in use, so a cached collection that was evicted is freed only when the last
- * search in it has ended.
+ * The value of a handle is a collection on a device, or a search.  A search uses its collections
+ * until it ends.  An evicted collection is freed when the last search in it has ended.
  *
- * A device counts a shard of a search's rows while the worker serves others.  If a backend
- * requests pairs that have not been found yet, the reply says so, and the backend requests
- * them again.  The worker waits shortly before this reply, if it has nothing else to do.
+ * A device searches a shard of rows while the worker serves other requests.  If a backend requests
+ * pairs that are not found yet, the reply has no pairs, and the backend requests them again.
+ * Before a reply without pairs the worker waits briefly, if it has no other requests.
  *
  * src/gpu/worker/sets_serve.c
  */
@@ -19,27 +17,27 @@
 #include "portability/instr_time.h"
 #include "sets_cuda.h"
 
-/* Longest wait for a device if there is nothing else to do. */
+/* Longest wait for a device, if the worker has no other requests. */
 #define PATIENCE_US 1000
 
 typedef struct Collection
 {
 	qset_cuda_sets *sets;
 	int device;
-	int users; /* its handle, and the searches in it */
+	int users; /* number of users: its handle, and the searches in it */
 	uint64 count;
-	int64 *id;      /* ids of the sets; NULL: no backend needs them */
-	uint64 *offset; /* sets + 1 offsets; NULL: no backend needs them */
+	int64 *id;      /* ids of the sets; NULL: not stored */
+	uint64 *offset; /* sets + 1 offsets; NULL: not stored */
 } Collection;
 
 typedef struct SetsValue
 {
-	Collection *rows;    /* the collection, or that of the search's rows */
+	Collection *rows;    /* the collection, or the collection of a search's rows */
 	Collection *columns; /* the collection of a search's columns; or NULL */
 	int device;
 	bool searching;
 	GpuSetsSearch search;
-	qset_cuda_pairs *pairs; /* the search on the device, once it is open */
+	qset_cuda_pairs *pairs; /* the search on the device, after SETS_OPEN */
 } SetsValue;
 
 static SetsValue sets_value[GPU_HANDLES];
@@ -75,7 +73,7 @@ leave(Collection *c)
 	free(c);
 }
 
-/* Zeroed memory for "count" words; at least one. */
+/* Allocate at least "count" words of zeros. */
 static void *
 words(uint64 count)
 {
@@ -100,10 +98,7 @@ make_collection(Collection **created, int device, uint64 sets)
 	return QB_OK;
 }
 
-/*
- * Give a new collection to its handle; free it if "status" says that the device has not taken
- * it.
- */
+/* Store a new collection in its handle, or free the collection if "status" is an error. */
 static qb_status
 finish_collection(Collection *c, qb_status status, SetsValue *h)
 {
@@ -134,7 +129,10 @@ serve_create(GpuSlot *slot, SetsValue *h)
 	return finish_collection(c, status, h);
 }
 
-/* Make a collection of sorted rows.  The backend that made them knows its ids and offsets. */
+/*
+ * Make a collection of sorted rows.  Its ids and offsets are not stored, because the backend that
+ * sorted the rows knows them.
+ */
 static qb_status
 serve_make(GpuSlot *slot, SetsValue *h)
 {
@@ -151,7 +149,7 @@ serve_make(GpuSlot *slot, SetsValue *h)
 	return finish_collection(c, status, h);
 }
 
-/* Copy the arrays that are in the worker's memory. */
+/* Copy the ids and offsets in the worker's memory. */
 static qb_status
 copy_arrays(Collection *to, const Collection *from)
 {
@@ -219,10 +217,7 @@ serve_elements(GpuSlot *slot, Collection *c)
 									  slot->bytes / sizeof(uint32));
 }
 
-/*
- * Index a collection.  The device has finished all earlier work, so its time is that of the
- * index alone.
- */
+/* Index a collection, and measure the time. The device has already finished all earlier work. */
 static qb_status
 serve_index(GpuSlot *slot, Collection *c)
 {
@@ -301,7 +296,7 @@ serve_open(GpuSlot *slot, SetsValue *h)
 
 static instr_time waiting_since;
 
-/* True if the worker may wait for a device. */
+/* True if the worker may wait longer for a device. */
 static bool
 has_patience(void)
 {

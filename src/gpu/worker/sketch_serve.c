@@ -1,12 +1,11 @@
 /*
  * sketch_serve.c
- *		What the GPU worker does with sketches: the handler of their requests.
+ *		Serves requests for sketches in the GPU worker.
  *
- * The worker has the sketch of each handle on a device.  Tables are assembled in the worker's
- * memory before they are copied to the device.  They are read from the device piece by
- * piece.  If the device has no memory for a sketch to grow, the keys on their way to it are
- * counted in the worker's memory, so that none are lost.  Its backend then fetches all tables
- * and continues with the CPU's engine.
+ * Each sketch is on a device.  The worker assembles tables in its own memory, and then copies them
+ * to the device.  Tables are read from the device piece by piece.  If the device has no memory for
+ * a sketch to grow, keys that still arrive are counted in the worker's memory, so that no keys are
+ * lost.  The backend then fetches all tables and continues with the CPU's engine.
  *
  * src/gpu/worker/sketch_serve.c
  */
@@ -21,22 +20,21 @@
 #include "utils/memutils.h"
 
 /*
- * The part of a sketch in the worker's memory: tables that will be copied to the device, or
- * keys for which the device had no memory.  In the second case the sketch is "full"
- * (shared.h), and its backend merges its partitions: the sketch on its device, those on other
- * devices, and this one.
+ * The data of a sketch in the worker's memory: tables that will be copied to the device, or keys
+ * for which the device had no memory.  In the second case the sketch is "full" (shared.h).  Its
+ * backend then merges the partitions: the sketch on its device, the replicas on other devices, and
+ * these keys.
  */
 typedef struct Host
 {
-	qs_sketch *sketch;    /* NULL: there is none */
-	GpuSketchShape shape; /* its shape, while it is written or read */
+	qs_sketch *sketch;    /* NULL: no data in the worker's memory */
+	GpuSketchShape shape; /* shape of "sketch" while pieces are written or read */
 } Host;
 
 static Host hosts[GPU_HANDLES];
 
 static const GpuKeyedOps ops;
 
-/* The operations that sketches need from the devices. */
 static const qs_sketch_ops *
 device_ops(void)
 {
@@ -114,7 +112,7 @@ serve_loaded(GpuKeyed *k, GpuSlot *slot)
 	return status;
 }
 
-/* Count keys, for which the device had no memory, in the worker's memory. */
+/* Count keys in the worker's memory, after the device had no memory for them. */
 static qb_status
 insert_on_host(const GpuKeyed *k, Host *host, const uint64 *key, const int64 *weight, int count)
 {
@@ -140,8 +138,8 @@ serve_insert(GpuKeyed *k, GpuSlot *slot)
 }
 
 /*
- * Insert keys of several requests at once, as many as fit in a piece of work.  This is only
- * for speed, so any unusual request is left to serve_insert().
+ * Insert the keys of several requests by one call, up to one piece of work.  *count becomes the
+ * number of served requests.  serve_insert() serves all other requests.
  */
 static qb_status
 serve_inserts(const GpuKeyed *k, GpuSlot *const *slot, int *count)
@@ -190,12 +188,12 @@ serve_query(GpuKeyed *k, GpuSlot *slot)
 /*
  * ---- keys of cached columns ----
  *
- * If there is no memory for a replica, the backend reads the pages.  If there is no memory to
- * merge the replicas, the backend fetches them.  The sketches of groups get their keys
- * together, or one after another if memory or the device does not allow that.
+ * If no memory is free for a replica, the backend reads the pages.  If no memory is free to merge
+ * the replicas, the backend fetches the replicas.  The sketches of groups receive their keys by one
+ * call.  If this call is not possible, one sketch after another receives its keys.
  */
 
-/* The sketch of a group; NULL: it does not exist any more. */
+/* The sketch of a group; NULL: it no longer exists. */
 static GpuKeyed *
 find_group(const GpuRef *ref)
 {
@@ -228,8 +226,9 @@ insert_one_by_one(const GpuGathered *gathered, const GpuGroupValues *all)
 }
 
 /*
- * Add the gathered keys to all sketches by one call.  QB_NO_MEMORY: that is not possible, and
- * no key was added.  A group without gathered keys needs no sketch on the device.
+ * Add the gathered keys to all sketches by one call.  QB_NO_MEMORY: no key was added.  The caller
+ * may then add the keys to one sketch after another.  A group without gathered keys needs no
+ * replica on the device.
  */
 static qb_status
 insert_together(const GpuGathered *gathered, const GpuGroupValues *all)
@@ -268,8 +267,8 @@ groups_in(const GpuSlot *slot)
 }
 
 /*
- * Add the gathered keys, which are ordered by group, to the sketches, and note in the slot
- * the number of keys that each got.
+ * Add the gathered keys, which are ordered by group, to the sketches.  The number of keys of each
+ * group is added to "added" in the slot.
  */
 static qb_status
 add_groups(GpuSlot *slot, const GpuGathered *gathered)
@@ -342,7 +341,7 @@ serve_recount(GpuSlot *const *slot, int *count)
 	return GpuColumnServe(slot, count, &adding);
 }
 
-/* Make the table for frequent keys. */
+/* Make the table for exact counts of frequent keys. */
 static qb_status
 serve_frequent(GpuKeyed *k, GpuSlot *slot)
 {
@@ -371,7 +370,7 @@ serve_collected(GpuKeyed *k, GpuSlot *slot)
 }
 
 /*
- * Serve requests for the sketches of groups.  Requests with the same sketches are served
+ * Serve requests for the sketches of groups.  Requests for the same groups and sketches are served
  * together.
  */
 static qb_status
@@ -398,14 +397,13 @@ serve_groups(GpuSlot *const *slot, int *count)
 /*
  * ---- merging sketches of devices in the GPU worker, slice by slice ----
  *
- * Between two slices other requests are served.  A slice from another device needs memory on
- * both devices.  If there is none the merge ends, and the backend of the sketch does the
- * rest.
+ * Other requests are served between two slices.  A slice from another device needs memory on both
+ * devices.  Without this memory the merge ends, and the backend of the sketch merges the rest.
  *
  * After any other error the sketch may have only some of the slices, and must not be used.
  */
 
-/* The next slice, of at most a fixed number of bytes. */
+/* The next slice of a merge, of about merge_bytes bytes. */
 static qs_slice
 next_slice(const qs_params *p, uint64 at)
 {
@@ -441,8 +439,8 @@ merge_slice(const GpuKeyed *k, const qs_cuda_sketch *from, int device, qs_slice 
 }
 
 /*
- * Merge the next slice of a sketch with these parameters, on this device, into another one.
- * "more" tells whether further slices are left.  After QB_NO_MEMORY "begun" and "merged" say
+ * Merge the next slice of sketch "from", which is on "device" and has "params", into another
+ * sketch. "more" tells whether further slices follow.  After QB_NO_MEMORY "begun" and "merged" say
  * how much was merged.
  */
 static qb_status
@@ -475,7 +473,9 @@ merge_replica(GpuKeyed *into, void *from, int device, bool *more)
 	return merge_next(into, from, device, params_of(into), more);
 }
 
-/* Merge another sketch.  If there is no memory, the rest is left to the backend. */
+/*
+ * Merge the next slice of another sketch.  If a device has no memory, the backend merges the rest.
+ */
 static qb_status
 serve_merge(GpuKeyed *into, GpuSlot *slot)
 {
@@ -495,7 +495,7 @@ serve_merge(GpuKeyed *into, GpuSlot *slot)
 	return status;
 }
 
-/* The partition of this number, if it is on a device; NULL: there is none. */
+/* The partition of this number; NULL: it is not on a device. */
 static void *
 partition(const GpuKeyed *k, int number)
 {
@@ -511,7 +511,7 @@ partition(const GpuKeyed *k, int number)
 	return NULL;
 }
 
-/* The tables of the partition that is in the worker's memory. */
+/* Make the sketch in the worker's memory dense, and copy the struct to *head. */
 static qb_status
 host_tables(Host *host, qs_sketch *head)
 {
@@ -525,8 +525,8 @@ host_tables(Host *host, qs_sketch *head)
 }
 
 /*
- * Describe the tables of a partition to a backend that will read them.  The device prepares
- * them first, while other requests are served.
+ * Describe the tables of a partition to a backend that will read them.  The first piece of the
+ * request lets the device prepare the tables.  Other requests are served meanwhile.
  */
 static qb_status
 serve_fetch(GpuKeyed *k, GpuSlot *slot)
@@ -555,7 +555,7 @@ serve_fetch(GpuKeyed *k, GpuSlot *slot)
 	return QB_OK;
 }
 
-/* Serve reads of pieces of one partition. */
+/* Serve requests for pieces of one partition. */
 static qb_status
 serve_reads(const GpuKeyed *k, GpuSlot *const *slot, int count)
 {
@@ -607,7 +607,7 @@ gains_together(const void *sketch)
 	return device_ops()->gains_together(sketch);
 }
 
-/* Serve a request, or several together. */
+/* Serve a request, or several requests together. */
 static qb_status
 serve(GpuSlot *const *slot, int *count)
 {
@@ -646,10 +646,7 @@ drop_sketch(int index)
 	free_host_form(&hosts[index]);
 }
 
-/*
- * True if the tables of a sketch that is fetched are ready.  Its device was asked to prepare
- * them.
- */
+/* True if the tables of a fetched sketch are ready on its device. */
 static bool
 is_ready(const GpuSlot *slot)
 {

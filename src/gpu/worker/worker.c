@@ -1,17 +1,18 @@
 /*
  * worker.c
- *		The background worker that owns the GPUs: start, loop, pieces of requests, end.  What
- *		ends of transactions do.
+ *		The background worker that owns the GPUs: start, loop, pieces of requests, end.
  *
- * The worker starts as soon as the server accepts connections, so that no query pays for
- * creating a CUDA context.  It serves requests in pieces.  Those of one device are served one
- * after the other, while kernels and copies that were started go on.  Those of several
- * devices are served at the same time (coroutine.h).  It ends
+ * The worker starts when the server accepts connections, so that no query waits for a CUDA context
+ * to be created.  It serves requests in pieces.  Pieces for one device are served one after
+ * another, while kernels and copies of earlier pieces still run.  Pieces for several devices are
+ * served at the same time (coroutine.h).  The worker ends
  *
- *	with code 0		when the server shuts down, or if there is no usable device: the
- *					postmaster then leaves it, and all runs on the CPU
- *	with code 1		after an error that leaves no device, or if somebody else terminates it:
- *					the postmaster starts it again, without any of the values it had
+ *	with code 0		when the server shuts down, or if no device is usable: the postmaster does
+ *					not start it again, and the CPU does all work
+ *	with code 1		after an error that leaves no device, or if another process terminates it:
+ *					the postmaster starts it again, without its values
+ *
+ * This file also drops handles at the ends of transactions.
  *
  * src/gpu/worker/worker.c
  */
@@ -37,7 +38,10 @@
 #define RESTART_SECONDS 2
 #define FAULT_SLOW_US   20000
 
-/* A piece of a request takes milliseconds.  After this time a device is assumed to hang. */
+/*
+ * A piece of a request takes milliseconds.  If it takes longer than HANGS_MS, its device is assumed
+ * to hang.
+ */
 #define HANGS_MS 10000
 
 /* The handlers of requests, by family. */
@@ -70,7 +74,7 @@ set_state(GpuWorkerState state)
 	pg_atomic_write_u32(&gpu_shared->state, state);
 }
 
-/* At the end of the worker, for any reason: fail all requests, so that no backend waits for it. */
+/* When the worker ends, for any reason: fail all requests, so that no backend waits for a reply. */
 static void
 worker_ends(int code, Datum argument)
 {
@@ -88,7 +92,7 @@ worker_ends(int code, Datum argument)
 	gpu_shared->worker_pid = 0;
 }
 
-/* End the worker, so that it is started again. */
+/* End the worker with code 1. The postmaster starts it again. */
 static void
 fail(const char *reason)
 {
@@ -99,8 +103,8 @@ fail(const char *reason)
 }
 
 /*
- * True if the server is shutting down.  The postmaster notes that in its file before it ends
- * the worker.
+ * True if the server is shutting down.  The postmaster writes this into its file before it
+ * terminates the worker.
  */
 static bool
 server_stops(void)
@@ -136,8 +140,8 @@ start_worker(void)
 }
 
 /*
- * True if a value that a request names still exists.  It may be pending free, because it may
- * have been evicted since it was requested.
+ * True if a value that a request names still exists.  Its handle may be pending free, because the
+ * value may have been evicted after the request was sent.
  */
 static bool
 is_there(const GpuRef *ref)
@@ -152,7 +156,7 @@ is_there(const GpuRef *ref)
 	return there;
 }
 
-/* Mark a value lost, after a request that changes it failed: the value is incomplete. */
+/* Mark a value lost after a failed request that changes it, because the value is incomplete. */
 static void
 lose_value(const GpuHandler *handler, GpuSlot *slot)
 {
@@ -162,7 +166,7 @@ lose_value(const GpuHandler *handler, GpuSlot *slot)
 		handler->drop(slot->handle.index);
 }
 
-/* True if a part of a value is on one of the devices (bits: 1 << index). */
+/* True if data of a value are on one of the devices (bits: 1 << index). */
 static bool
 is_on(const GpuRef *ref, uint32 devices)
 {
@@ -175,8 +179,8 @@ is_on(const GpuRef *ref, uint32 devices)
 }
 
 /*
- * True if any data of a value are on a failed device.  Then the backend that made it gets an
- * error, and a cached value is gone.
+ * True if data of a value are on a failed device.  A cached value is then dropped.  For any other
+ * value, its backend raises an error.
  */
 static bool
 is_on_failed_device(GpuSlot *slot, const GpuRef *ref)
@@ -189,10 +193,7 @@ is_on_failed_device(GpuSlot *slot, const GpuRef *ref)
 	return true;
 }
 
-/*
- * True if a request needs a value that is on a failed device.  Such a request is not served,
- * and changes nothing.
- */
+/* True if a request needs a value that is on a failed device. The request is then not served. */
 static bool
 needs_failed_device(GpuSlot *slot)
 {
@@ -204,7 +205,10 @@ needs_failed_device(GpuSlot *slot)
 	return handle || other;
 }
 
-/* Serve a request or a piece of it, or several requests together; *count becomes their number. */
+/*
+ * Call the handler for a piece of a request, or for several requests together.  *count becomes the
+ * number of served requests.
+ */
 static qb_status
 call_handler(const GpuHandler *handler, GpuSlot *const *slot, int *count)
 {
@@ -223,8 +227,8 @@ call_handler(const GpuHandler *handler, GpuSlot *const *slot, int *count)
 }
 
 /*
- * The device on which a request was served: that of its chunk, if it adds keys there, or the
- * one that was chosen for it.
+ * The device that served a request: the device that was chosen for it, the device of its chunk if
+ * it adds the chunk's keys, or the device of its value.
  */
 static int
 device_of(const GpuHandler *handler, const GpuSlot *slot)
@@ -237,9 +241,9 @@ device_of(const GpuHandler *handler, const GpuSlot *slot)
 }
 
 /*
- * Handle the failure of a request's device, whose answers cannot be trusted any more.  Values
- * of the request may be changed in part.  Only cached values are complete, because the
- * original is elsewhere.  If no other device is left, the worker ends.
+ * Handle the failure of a request's device.  The values of the request may be incomplete, and
+ * become LOST.  Cached values are reported as gone, because backends can load them again.  If no
+ * other device is left, the worker ends.
  */
 static void
 lose_device(const GpuHandler *handler, GpuSlot *slot)
@@ -258,8 +262,8 @@ lose_device(const GpuHandler *handler, GpuSlot *slot)
 }
 
 /*
- * Serve a request or a piece of it, or several requests that may be served together; *count
- * becomes their number.
+ * Check a request, and serve a piece of it.  Several requests may be served together; *count
+ * becomes the number of served requests.
  */
 static void
 serve(GpuSlot *const *slots, int *count)
@@ -296,15 +300,15 @@ serve(GpuSlot *const *slots, int *count)
 }
 
 /*
- * For each coroutine: the request that begins to be served, and the time since when a request
- * is being served; 0: none.
+ * For each coroutine: the request that it begins to serve, and the time when it began to serve a
+ * piece; 0: none.
  */
 static GpuSlot *starting[GPU_DEVICES_MAX];
 static TimestampTz serving_since[GPU_DEVICES_MAX];
 
 /*
- * Count progress, unless a device does not answer.  Backends wait as long as there is
- * progress, and those that wait for a device that hangs must notice it.
+ * Count progress, unless a device hangs.  Backends wait as long as progress is counted.  If a
+ * device hangs, the backends that wait for it must notice.
  */
 static void
 tell_progress(void)
@@ -319,8 +323,8 @@ tell_progress(void)
 }
 
 /*
- * Take the starting request of a coroutine, or several that may be served together.  Serve
- * them, add up their time, and end them.
+ * Serve a piece of the coroutine's starting request, or several requests together.  Then count
+ * their time, and end the requests that are complete.
  */
 static void
 serve_piece(int number)
@@ -349,14 +353,17 @@ serve_piece(int number)
 		GpuLeaveScheduled(slots[i]);
 }
 
-/* True if the worker has something else to do than to serve requests. */
+/*
+ * True if the worker may begin no request: it simulates a hang, must end, or must read its
+ * settings.
+ */
 static bool
 is_stopped(void)
 {
 	return gpu_fault == FAULT_HANG || ShutdownRequestPending || ConfigReloadPending;
 }
 
-/* Begin to serve a request, if there is one for devices that are not busy; false: there is none. */
+/* Begin to serve a request on devices that are not busy; false: no such request. */
 static bool
 start_piece(void)
 {
@@ -373,7 +380,7 @@ start_piece(void)
 	return true;
 }
 
-/* Serve requests until there are none, or the worker has something else to do. */
+/* Serve requests until no request is left, or is_stopped() is true. */
 static void
 serve_all(void)
 {
@@ -432,13 +439,13 @@ GpuWorkerMain(Datum argument)
 }
 
 /*
- * ---- start of the GPU part in each process, and what ends of transactions do ----
+ * ---- start of the GPU part in each process, and ends of transactions ----
  *
- * Without shared_preload_libraries only the settings of backends are defined, so that
- * statements that set them work on any server.  Everything runs on the CPU then.
+ * Without shared_preload_libraries only the settings of backends are defined, so that statements
+ * that set them work on any server.  All work is then done on the CPU.
  */
 
-/* At the end of a transaction: drop the handles that belong to it. */
+/* At the end of a transaction: drop all handles of this backend. */
 static void
 transaction_ends(XactEvent event, void *argument)
 {
