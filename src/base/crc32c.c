@@ -2,16 +2,16 @@
  * crc32c.c
  *		CRC-32C (Castagnoli), the checksum of serialized values.
  *
- * PostgreSQL has this checksum too, but base must compile without PostgreSQL.  The plain version
- * takes half a byte at a time, with a table of 16 entries.  The fast versions use the CRC
- * instruction of SSE 4.2 or of ARM, which takes eight bytes.  The instruction of SSE 4.2 takes
- * three cycles, but one can begin in each cycle.  So long values are read as three streams side by
- * side.
+ * PostgreSQL has this checksum, too, but base must compile without PostgreSQL.  The plain version
+ * processes half a byte in each step, with a table of 16 entries.  The fast versions use the CRC
+ * instruction of SSE 4.2 or of ARM, which processes eight bytes.  The instruction of SSE 4.2 takes
+ * three cycles, but the processor can start one in each cycle.  So on x86 long values are read as
+ * three streams, whose instructions overlap.
  *
- * A checksum is the remainder of a polynomial, and appending bytes multiplies the
- * polynomial by a power of x.  So the checksum of an earlier stream is multiplied by x^b, where b
- * is the number of bits behind that stream.  The product is added to the checksum of the later
- * stream.
+ * A checksum is the remainder of a polynomial, and appending bytes multiplies the polynomial by a
+ * power of x.  So the checksum of an earlier stream is multiplied by x^b, where b is the number of
+ * bits after this stream.  The products of all earlier streams are added to the checksum of the
+ * last stream.
  *
  * src/base/crc32c.c
  */
@@ -46,7 +46,7 @@ qb_crc32c_plain(uint32_t crc, const uint8_t *bytes, size_t length)
 #define SSE42 __attribute__((target("sse4.2,pclmul")))
 
 /*
- * STREAM is n, the bytes of a stream.  The factors are x^(8n - 33) and x^(16n - 33); see
+ * STREAM is n, the number of bytes of a stream.  The factors are x^(8n - 33) and x^(16n - 33); see
  * multiply().
  */
 #define STREAM        1024
@@ -68,7 +68,10 @@ crc32c_sse42(uint32_t crc, const uint8_t *bytes, size_t length)
 	return crc;
 }
 
-/* The product has 63 bits.  The instruction takes its remainder and multiplies it by x^33. */
+/*
+ * Returns the product, which has 63 bits.  Applied to the product, the CRC instruction computes the
+ * product's remainder times x^33.
+ */
 SSE42 static inline uint64_t
 multiply(uint64_t crc, uint32_t factor)
 {
@@ -78,7 +81,7 @@ multiply(uint64_t crc, uint32_t factor)
 	return (uint64_t) ((vector) __builtin_ia32_pclmulqdq128(a, b, 0))[0];
 }
 
-/* Take three streams at a time, as long as there are enough bytes. */
+/* Reads three streams in each pass, and the remaining bytes by crc32c_sse42(). */
 SSE42 static uint32_t
 crc32c_streams(uint32_t crc, const uint8_t *bytes, size_t length)
 {
@@ -115,8 +118,8 @@ qb_crc32c(uint32_t crc, const uint8_t *bytes, size_t length)
 #define HAS_CRC32 (1 << 7)
 
 /*
- * Assembly, since compilers declare the intrinsics only in builds for processors that have the
- * instructions.
+ * Uses assembly, because compilers declare the intrinsics only if the build's target processor has
+ * the instructions.
  */
 static uint32_t
 crc32c_arm(uint32_t crc, const uint8_t *bytes, size_t length)

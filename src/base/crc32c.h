@@ -12,18 +12,19 @@
 #define QB_CRC32C_INIT UINT32_C(0xFFFFFFFF)
 
 /*
- * Continue a checksum, which starts as QB_CRC32C_INIT.  The final value is the result exclusive-or
- * QB_CRC32C_INIT.  Uses the processor's CRC instruction if it has one.
+ * Continues a checksum by "length" bytes.  The first call passes QB_CRC32C_INIT.  The checksum of
+ * all bytes is the last result xor QB_CRC32C_INIT.  Uses the processor's CRC instruction if the
+ * processor has one.
  */
 extern uint32_t qb_crc32c(uint32_t crc, const uint8_t *bytes, size_t length);
 
 /*
- * The final checksum of all bytes.  The four bytes at "field", where the checksum itself is stored,
- * count as zero.
+ * Returns the checksum of all bytes.  The four bytes at offset "field", which store the checksum,
+ * count as zeros.
  */
 extern uint32_t qb_checksum(const uint8_t *bytes, size_t length, size_t field);
 
-/* The plain version, which the fast one must agree with. */
+/* The plain version, whose results qb_crc32c() must equal. */
 extern uint32_t qb_crc32c_plain(uint32_t crc, const uint8_t *bytes, size_t length);
 
 #endif

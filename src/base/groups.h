@@ -1,9 +1,9 @@
 /*
  * groups.h
- *		How the compact encodings of values share their positions among groups.
+ *		Divides the positions of a compact encoding into groups of equal size.
  *
- * A group has 2^s neighbouring positions.  The number s is at least "least", and is the smallest
- * number that gives at most max(1, present / in_group) groups.
+ * A group has 2^s neighbouring positions.  s is the smallest number, at least "least", that gives
+ * at most max(1, present / in_group) groups.
  *
  * src/base/groups.h
  */
@@ -12,14 +12,14 @@
 
 #include "base/port.h"
 
-/* The number of groups of 2^shift positions; at least one. */
+/* Returns the number of groups of 2^shift positions, at least 1. */
 QB_INLINE uint64_t
 qb_group_count(uint64_t positions, uint32_t shift)
 {
 	return ((positions - 1) >> shift) + 1;
 }
 
-/* Returns s for "positions" positions, of which "present" hold something. */
+/* Returns s for "positions" positions, of which "present" are in use. */
 static inline uint32_t
 qb_group_shift(uint64_t positions, uint64_t present, uint64_t in_group, uint32_t least)
 {

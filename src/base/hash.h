@@ -1,15 +1,14 @@
 /*
  * hash.h
- *		Computes the hash of a key's fingerprint, and indexes from the hash.  Describes the kind of
- *		keys that a value was made from.
+ *		The hash of a fingerprint and indexes from the hash; the type of a value's keys.
  *
- * A key reaches a family of values (sketches, filters, sets) as a 64-bit fingerprint.  The
- * fingerprint is the key itself if it has at most 64 bits, else a 64-bit hash.
- * One full-avalanche mix of the fingerprint gives the hash hv, and every choice is taken from hv.
- * An index below n is the high part of a product, (hv * n) >> 64, so halving n joins neighbours.
- * Further indexes come from a second mix of hv.
+ * A family of values (sketches, filters, sets) receives each key as a 64-bit fingerprint.  The
+ * fingerprint is the key itself if the key has at most 64 bits, else a 64-bit hash.  One
+ * full-avalanche mix of the fingerprint gives the hash hv, from which all indexes are computed.  An
+ * index below n is the high part of a product, (hv * n) >> 64.  So indexes 2i and 2i + 1 both
+ * become index i if n is halved.  Further indexes come from a second mix of hv.
  *
- * No modulo and no floating point: CPU and GPU compute the same bits.
+ * The code uses no floating point, so CPU and GPU compute the same bits.
  *
  * src/base/hash.h
  */
@@ -33,21 +32,24 @@ qb_mix64(uint64_t x)
 	return x;
 }
 
-/* What a seed contributes to each hash; computed once for each value. */
+/* Returns the seed's contribution to each hash.  Callers compute it once for each value. */
 QB_INLINE uint64_t
 qb_seed_key(uint64_t seed)
 {
 	return qb_mix64(seed + QB_ROW_STEP);
 }
 
-/* hv of a fingerprint.  A bijection, so distinct fingerprints never share hv. */
+/*
+ * Returns hv of a fingerprint.  Distinct fingerprints have distinct hv, because the mix is a
+ * bijection.
+ */
 QB_INLINE uint64_t
 qb_hash(uint64_t fingerprint, uint64_t seed_key)
 {
 	return qb_mix64(fingerprint ^ seed_key);
 }
 
-/* hv mapped to 0 .. n-1 by its high bits. */
+/* Maps hv to 0 .. n-1 by its high bits. */
 QB_INLINE uint64_t
 qb_reduce(uint64_t hv, uint64_t n)
 {
@@ -55,18 +57,18 @@ qb_reduce(uint64_t hv, uint64_t n)
 }
 
 /*
- * ---- which keys a value was made from ----
+ * ---- the type of a value's keys ----
  *
- * Fingerprints of keys are comparable only if they come from one family of hash
- * functions and one collation.  A value records both when it takes its first keys;
- * here family and collation are opaque numbers.  A function of two values first checks that they
- * match, and returns QB_MISMATCH if not.  For lookups, the caller compares the value with the keys
- * that it looks up.
+ * Fingerprints are comparable only if the same family of hash functions and the same collation made
+ * them.  A value stores the numbers of family and collation when its first keys are added.  This
+ * file does not interpret the numbers.  A function of two values returns QB_MISMATCH if
+ * qb_keys_match() is false.  For lookups, the caller compares the value with the keys that it looks
+ * up.
  */
 
 /*
  * The encoding of the text in a value's keys.  Text in an unknown encoding is hashed by its bytes.
- * In a database with another encoding the same bytes may be other text, unless they are ASCII.
+ * In a database with another encoding these bytes may be another text, unless all bytes are ASCII.
  */
 typedef enum qb_text
 {
@@ -78,18 +80,18 @@ typedef enum qb_text
 typedef struct qb_keys
 {
 	uint32_t family;    /* the family of hash functions; 0 = no keys yet */
-	uint32_t collation; /* decides which keys are equal; 0 = no collation */
+	uint32_t collation; /* number of the collation; 0 = no collation */
 	uint32_t text;      /* qb_text; 0 without keys */
 } qb_keys;
 
-/* True if there are no keys yet. */
+/* True if no keys were added yet. */
 QB_INLINE bool
 qb_keys_none(const qb_keys *keys)
 {
 	return keys->family == 0;
 }
 
-/* True if the keys of a and b are of one kind.  Their text may be in different encodings. */
+/* True if a and b have the same family and collation.  Encodings of text are not compared. */
 QB_INLINE bool
 qb_keys_same(const qb_keys *a, const qb_keys *b)
 {
@@ -97,8 +99,8 @@ qb_keys_same(const qb_keys *a, const qb_keys *b)
 }
 
 /*
- * True if the text of one is in UTF-8, and the text of the other is in an unknown encoding and not
- * ASCII.
+ * True if the text of one value is in UTF-8, and the text of the other value is in an unknown
+ * encoding and not ASCII.
  */
 QB_INLINE bool
 qb_keys_clash(const qb_keys *a, const qb_keys *b)
@@ -107,14 +109,14 @@ qb_keys_clash(const qb_keys *a, const qb_keys *b)
 		   !qb_keys_none(b);
 }
 
-/* True if two values may be used together.  One of them may have no keys yet. */
+/* True if an operation may combine two values.  A value without keys matches every value. */
 QB_INLINE bool
 qb_keys_match(const qb_keys *a, const qb_keys *b)
 {
 	return qb_keys_none(a) || qb_keys_none(b) || (qb_keys_same(a, b) && !qb_keys_clash(a, b));
 }
 
-/* Add the kind of the keys of "from" to "into".  Both are of one kind and do not clash. */
+/* Extends the key type of "into" by that of "from".  The caller has checked qb_keys_match(). */
 QB_INLINE void
 qb_keys_take(qb_keys *into, const qb_keys *from)
 {
@@ -125,7 +127,7 @@ qb_keys_take(qb_keys *into, const qb_keys *from)
 			into->text == QB_TEXT_UTF8 || from->text == QB_TEXT_UTF8 ? QB_TEXT_UTF8 : QB_TEXT_BYTES;
 }
 
-/* True if these fields of a stored value are consistent.  Without keys all are 0. */
+/* True if the fields, read from a stored value, are consistent.  Without keys all fields are 0. */
 QB_INLINE bool
 qb_keys_valid(const qb_keys *keys)
 {

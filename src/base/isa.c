@@ -1,6 +1,6 @@
 /*
  * isa.c
- *		Which vector instructions the CPU engines use: one choice for all.
+ *		Chooses the vector instructions that all CPU engines use.
  *
  * src/base/isa.c
  */

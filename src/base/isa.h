@@ -1,10 +1,10 @@
 /*
  * isa.h
- *		Which vector instructions the CPU engines use: one choice for all.
+ *		Chooses the vector instructions that all CPU engines use.
  *
- * Every engine has a table of its inner loops, indexed by qb_isa.  All levels give
- * the same bytes.  The best level that the processor has is chosen at first use; a
- * setting and tests can choose another.
+ * Every engine has a table of inner loops, indexed by qb_isa.  All levels compute the same bytes.
+ * The first use chooses the best level that the processor supports.  A setting and tests can choose
+ * another level.
  *
  * src/base/isa.h
  */
@@ -13,18 +13,18 @@
 
 #include "base/port.h"
 
-/* Levels of one architecture ascend: each level includes the earlier ones. */
+/* Levels of one architecture ascend: each level includes the instructions of all lower levels. */
 typedef enum qb_isa
 {
 	QB_ISA_SCALAR,
-	QB_ISA_NEON,  /* ARM only; every 64-bit ARM processor has it */
-	QB_ISA_AVX2,  /* AVX2, and POPCNT, which comes with it */
-	QB_ISA_AVX512 /* AVX-512 F, BW, DQ and VL, and BMI2 and POPCNT, which come with them */
+	QB_ISA_NEON,  /* ARM only; every 64-bit ARM processor has NEON */
+	QB_ISA_AVX2,  /* AVX2 and POPCNT */
+	QB_ISA_AVX512 /* AVX-512 F, BW, DQ and VL, BMI2 and POPCNT */
 } qb_isa;
 
 #define QB_ISAS (QB_ISA_AVX512 + 1)
 
-/* "scalar", "neon", "avx2", "avx512". */
+/* Returns "scalar", "neon", "avx2" or "avx512". */
 extern const char *qb_isa_name(qb_isa isa);
 
 /* True if this processor has the instructions. */
@@ -34,8 +34,8 @@ extern bool qb_isa_usable(qb_isa isa);
 extern qb_isa qb_isa_now(void);
 
 /*
- * Use the level of this name, or with "auto" the best one.  Returns false and
- * changes nothing if no level has this name or the processor lacks it.
+ * Switches to the level with this name, or for "auto" to the best level.  Returns false and changes
+ * nothing if no level has this name, or if the processor lacks the level.
  */
 extern bool qb_isa_use(const char *name);
 

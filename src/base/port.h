@@ -1,12 +1,11 @@
 /*
  * port.h
- *		What plain code needs of its compilers: gcc, clang and nvcc.
+ *		Macros and memory access that plain C code needs with gcc, clang and nvcc.
  *
- * Base, families and engines are plain C11.  They are compiled into the PostgreSQL
- * module, and CUDA kernels include their inline functions.  The same bits must come
- * out on both sides, so everything here is integer arithmetic with one meaning.
- * Serialized values are little-endian and are read in place, so the build refuses a
- * big-endian host, where results would be wrong.
+ * Base, families and engines are plain C11.  The PostgreSQL module contains this code, and CUDA
+ * kernels include its inline functions.  CPU and GPU must compute the same bits, so the inline
+ * functions use only integer arithmetic.  Serialized values are little-endian and are read in
+ * place.  So the build refuses a big-endian host, which would read wrong numbers.
  *
  * src/base/port.h
  */
@@ -62,7 +61,7 @@ qb_store64(void *p, uint64_t v)
 	memcpy(p, &v, sizeof(v));
 }
 
-/* Upper half of the 128-bit product. */
+/* Returns the upper half of the 128-bit product a * b. */
 QB_INLINE uint64_t
 qb_mul_high(uint64_t a, uint64_t b)
 {
@@ -73,7 +72,7 @@ qb_mul_high(uint64_t a, uint64_t b)
 #endif
 }
 
-/* Counter i of a table of counters of 4 bytes, or of 8 bytes if "wide". */
+/* Returns counter i of a table.  A counter has 4 bytes, or 8 if "wide". */
 QB_INLINE uint64_t
 qb_counter_get(const uint8_t *table, uint64_t i, bool wide)
 {

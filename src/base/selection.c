@@ -1,6 +1,6 @@
 /*
  * selection.c
- *		Validates a selection that another process has written.
+ *		Validates selections and groups of rows that another process has written.
  *
  * src/base/selection.c
  */
@@ -15,7 +15,7 @@ test_is_valid(const qb_test *test, uint32_t columns)
 										  test->count <= QB_SELECTION_NUMBERS - test->first);
 }
 
-/* True if every index is within bounds.  The selection has passed qb_selection_is_valid(). */
+/* True if every index is within bounds.  The caller has validated the selection. */
 bool
 qb_groups_are_valid(const qb_groups *groups, const qb_selection *selection)
 {
@@ -24,8 +24,8 @@ qb_groups_are_valid(const qb_groups *groups, const qb_selection *selection)
 }
 
 /*
- * True if every index is within bounds.  Then rows can be tested safely, whatever else the
- * selection says.
+ * True if every index is within bounds.  With valid indexes no test of a row reads outside of the
+ * selection.
  */
 bool
 qb_selection_is_valid(const qb_selection *selection)

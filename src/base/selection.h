@@ -1,14 +1,13 @@
 /*
  * selection.h
- *		Which rows pass conditions on columns of numbers.
+ *		Tests rows by conditions on columns of numbers, and assigns rows to groups.
  *
- * Each value of a column is represented by a number.  Numbers have the order of the values, and the
- * number of a key is its fingerprint.  So every comparison with a constant is a range of numbers.
- * A selection is an AND of tests of columns.  It has a fixed size and no pointers, because it is
- * sent through shared memory and given to kernels.  qb_selection_is_valid() checks every index in
- * it.
+ * A number represents each value of a column.  Numbers are ordered like the values, so every
+ * comparison with a constant is a range of numbers.  The number of a key is its fingerprint.  A
+ * selection is an AND of tests of columns.  A selection has a fixed size and no pointers, because
+ * it passes through shared memory to kernels.  qb_selection_is_valid() checks all of its indexes.
  *
- * NULL passes no test but the one for NULL, as a comparison with NULL is not true.
+ * NULL passes only a test for NULL, because a comparison with NULL is not true.
  *
  * src/base/selection.h
  */
@@ -33,13 +32,13 @@ typedef struct qb_test
 	uint16_t column;
 	uint8_t kind;    /* qb_test_kind */
 	uint8_t negated; /* 1: negated, rows pass if the test is false */
-	uint16_t first;  /* QB_TEST_LIST: index of its first number, ascending */
-	uint16_t count;  /* how many numbers the list has */
+	uint16_t first;  /* QB_TEST_LIST: index of the list's first number; ascending */
+	uint16_t count;  /* QB_TEST_LIST: length of the list */
 	int64_t low;
 	int64_t high;
 } qb_test;
 
-/* All tests must pass.  Without tests all rows pass. */
+/* A row passes if it passes all tests.  Without tests all rows pass. */
 typedef struct qb_selection
 {
 	uint32_t columns;
@@ -50,9 +49,7 @@ typedef struct qb_selection
 
 extern bool qb_selection_is_valid(const qb_selection *selection);
 
-/*
- * A tile of rows that lie side by side in the column of keys (column 0) and in all tested columns.
- */
+/* A tile of consecutive rows, in the column of keys (column 0) and in all tested columns. */
 #define QB_TILE_ROWS 2048
 
 typedef struct qb_tile
@@ -61,7 +58,7 @@ typedef struct qb_tile
 	uint32_t first[1 + QB_SELECTION_COLUMNS];
 } qb_tile;
 
-/* True if "wanted" is in an ascending list. */
+/* True if "wanted" is in an ascending list of "count" numbers. */
 QB_INLINE bool
 qb_has_number(const int64_t *number, uint32_t count, int64_t wanted)
 {
@@ -100,8 +97,8 @@ qb_test_passes(const qb_test *test, const int64_t *list, bool null, int64_t numb
 #define QB_GROUPS_MAX 512
 
 /*
- * Groups of rows, one for each number in a column of a selection, and one for NULL if "null" is
- * set.
+ * Groups of rows by a column of a selection: one group for each listed number, and one group for
+ * NULL if "null" is 1.
  */
 typedef struct qb_groups
 {
@@ -113,7 +110,7 @@ typedef struct qb_groups
 
 extern bool qb_groups_are_valid(const qb_groups *groups, const qb_selection *selection);
 
-/* The group of a row; "count" if the row belongs to no group. */
+/* Returns the group of a row, or "count" if the row belongs to no group. */
 QB_INLINE uint32_t
 qb_group_of(const int64_t *number, uint32_t count, uint32_t with_null, bool null, int64_t wanted)
 {
@@ -121,7 +118,7 @@ qb_group_of(const int64_t *number, uint32_t count, uint32_t with_null, bool null
 	uint32_t low = 0;
 
 	if (null)
-		return numbers; /* the group of NULL is the last one; without it the result is "count" */
+		return numbers; /* the last group, or "count" if NULL has no group */
 	while (numbers - low > 1)
 	{
 		uint32_t middle = low + (numbers - low) / 2;

@@ -21,8 +21,8 @@ qb_set_secret(const uint64_t *random)
 }
 
 /*
- * Read all of at most 15 bytes as two words.  The words may overlap, so some bytes are read twice.
- * This is faster than copying single bytes.
+ * Reads up to 15 bytes into two words.  The loads may overlap, which is faster than copying single
+ * bytes.
  */
 static inline void
 read_rest(const uint8_t *bytes, size_t length, uint64_t word[2])
@@ -41,8 +41,8 @@ read_rest(const uint8_t *bytes, size_t length, uint64_t word[2])
 }
 
 /*
- * Multiply and fold, 16 bytes at a time.  The length changes the initial hash by an unknown amount,
- * so no choice of bytes can compensate for another length.
+ * Multiplies and folds 16 bytes in each step.  The length changes the initial hash by an unknown
+ * amount.  So an attacker cannot choose bytes of different lengths that have the same hash.
  */
 uint64_t
 qb_hash_bytes(const uint8_t *bytes, size_t length, const uint64_t *secret)

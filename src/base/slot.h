@@ -1,26 +1,26 @@
 /*
  * slot.h
- *		Chooses a value's slot in a table in memory, by a secret of the process.
+ *		Hashes with a secret of the process, for hash tables in memory.
  *
- * An attacker who can compute slots can choose values that all share one slot.  With n such values,
- * each lookup takes up to n steps.  qb_mix64() (hash.h) can be inverted and has no secret, since
- * bytes that are stored depend on it.  So tables in memory take their slots from here.  Nothing
- * that outlives the process, or that another process reads, may depend on these hashes.
+ * An attacker who can compute slots can choose n values that share one slot.  Each lookup then
+ * takes up to n steps.  Stored bytes depend on qb_mix64() (hash.h), so qb_mix64() has no secret,
+ * and can be inverted.  So hash tables in memory use the functions of this file.  Nothing that
+ * outlives the process, or that another process reads, may depend on the hashes of this file.
  *
- * How it works.  The words s[0] to s[3] of the secret are random, and s[1] is odd, so
- * that the 128-bit product of x ^ s[0] and s[1] differs for all x.  Its halves are joined
- * with s[2] and s[3] by xor, and multiplied by each other.  The hash is the xor of the
- * halves of that second product.
+ * How it works.  The words s[0] to s[3] of the secret are random, and s[1] is odd.  So the 128-bit
+ * product of x ^ s[0] and s[1] differs for all x.  The halves of the product are combined with s[2]
+ * and s[3] by xor, and then multiplied by each other.  The hash is the xor of the halves of this
+ * second product.
  *
- * Why nobody can choose values that share slots.  An attacker can choose only the difference of two
- * values.  The first product turns the difference into a multiple of s[1], and carries in x ^ s[0]
- * decide into which multiple.  So the second product has two unknown factors, which differ by
- * unknown numbers from those of the other value.  Any k bits of two hashes agree with a chance of
- * about 2^-k over all secrets, whatever the values are.  Values that share a slot in one process
- * are ordinary values in all others.
+ * Why an attacker cannot choose values that share slots.  The attacker can choose only the
+ * difference of two values.  The first product turns this difference into a multiple of s[1].
+ * Carries in x ^ s[0] decide which multiple.  So both factors of the second product are unknown,
+ * and differ by unknown numbers from the factors of the other value.  For any two values, k bits of
+ * their hashes agree with a chance of about 2^-k over all secrets.  Values that share a slot in one
+ * process are ordinary values in all other processes.
  *
  * This is no cryptographic hash.  An attacker who can time single probes of a process may learn
- * about its secret, but every process has its own secret.
+ * about its secret, but every process has another secret.
  *
  * src/base/slot.h
  */
@@ -41,21 +41,21 @@ extern "C"
 {
 #endif
 
-	/* The secret of this process.  It is fixed numbers until qb_set_secret() is called. */
+	/* The secret of this process.  Before qb_set_secret() it has fixed numbers. */
 	extern qb_secret qb_process_secret __attribute__((visibility("hidden")));
 
 #ifdef __cplusplus
 }
 #endif
 
-/* Exclusive-or of both halves of the 128-bit product. */
+/* Returns the xor of both halves of the 128-bit product a * b. */
 QB_INLINE uint64_t
 qb_fold(uint64_t a, uint64_t b)
 {
 	return qb_mul_high(a, b) ^ (a * b);
 }
 
-/* The hash of 64 bits by a given secret; also for kernels. */
+/* Returns the hash of 64 bits with the given secret.  Kernels call this function, too. */
 QB_INLINE uint64_t
 qb_slot_hash_by(const qb_secret *secret, uint64_t x)
 {
@@ -65,7 +65,7 @@ qb_slot_hash_by(const qb_secret *secret, uint64_t x)
 	return qb_fold((a * s[1]) ^ s[2], qb_mul_high(a, s[1]) ^ s[3]);
 }
 
-/* Maps a hash to a slot among n, for any n. */
+/* Maps a hash to a slot 0 .. n-1.  n need not be a power of two. */
 QB_INLINE uint64_t
 qb_slot_of(uint64_t hash, uint64_t n)
 {
@@ -74,7 +74,10 @@ qb_slot_of(uint64_t hash, uint64_t n)
 
 #ifndef __CUDACC__
 
-/* Set the secret.  No table may exist that was filled with another secret. */
+/*
+ * Sets the secret to QB_SECRET_WORDS random words.  No hash table may exist that was filled with
+ * another secret.
+ */
 extern void qb_set_secret(const uint64_t *random);
 
 /* The hash of 64 bits. */

@@ -1,10 +1,9 @@
 /*
  * status.h
- *		Status codes that functions without knowledge of PostgreSQL return; and what a caller lends
- *		them: memory, and a callback that may cancel the work.
+ *		Status codes of functions without PostgreSQL, and the memory and pauses of their callers.
  *
- * Base, families and engines never print, allocate on their own or jump.  They return a status,
- * which the layer above turns into its own kind of error.
+ * Base, families and engines never print, use an allocator of their own, or jump out.  Their
+ * functions return a status, which the calling layer reports as an error.
  *
  * src/base/status.h
  */
@@ -18,12 +17,12 @@ typedef enum qb_status
 	QB_OK = 0,
 
 	/* operations */
-	QB_NO_MEMORY,      /* the caller's allocator gave nothing */
-	QB_TOTAL_OVERFLOW, /* total weight would pass 2^63 - 1 */
+	QB_NO_MEMORY,      /* the caller's allocator returned NULL */
+	QB_TOTAL_OVERFLOW, /* total weight would exceed 2^63 - 1 */
 	QB_UNDERFLOW,      /* a counter would fall below zero; nothing changed */
-	QB_MISMATCH,       /* two values differ in parameters or in kinds of keys, and are unchanged */
-	QB_NO_FOLD,        /* n is not the wanted size times a power of two */
-	QB_READ_ONLY,      /* the device part of an sf sketch takes no keys */
+	QB_MISMATCH,       /* two values differ in parameters or in types of keys; nothing changed */
+	QB_NO_FOLD,        /* n is not the requested n times a power of two */
+	QB_READ_ONLY,      /* no keys can be added to a device part of sf */
 	QB_WRONG_PART,     /* the operation needs another part of an sf sketch */
 
 	/* parameters */
@@ -53,7 +52,7 @@ typedef enum qb_status
 	QB_FORMAT_BITS,
 
 	/* sets */
-	QB_CANCELLED,  /* the caller asked to stop */
+	QB_CANCELLED,  /* the caller cancelled the work */
 	QB_TOO_MANY,   /* more sets or elements than can be numbered */
 	QB_BAD_FILTER, /* least count or Jaccard index is out of range */
 	QB_BAD_METHOD,
@@ -65,19 +64,19 @@ typedef enum qb_status
 	QB_STATUSES /* number of statuses; never returned */
 } qb_status;
 
-/* One short lower-case phrase, without a period. */
+/* Returns the text of a status: one lower-case phrase without a period. */
 extern const char *qb_status_text(qb_status status);
 
-/* ---- what a caller lends ---- */
+/* ---- memory and pauses of the caller ---- */
 
 /*
- * alloc returns zeroed bytes, or NULL.  They are aligned to 8, and from 4 kB on to
- * 64.
+ * alloc returns zeroed memory, or NULL.  The memory is aligned to 8 bytes, and from 4 kB on to 64
+ * bytes.
  *
- * Long work calls pause now and then, unless pause is NULL. pause may jump out of the function,
- * because all memory is the caller's.  alloc may jump, too, if more than 4 MB are requested, because
- * zeroing them takes long.  A function that changes a value says what a jump leaves of the value;
- * all other functions leave values unchanged.
+ * Long loops call pause regularly, unless pause is NULL.  pause may jump out of the function,
+ * because the caller owns all memory.  alloc may jump out, too, if more than 4 MB are requested,
+ * because zeroing so much memory takes long.  A function that changes a value says in which state a
+ * jump leaves the value.  All other functions leave values unchanged.
  */
 typedef struct qb_memory
 {
@@ -97,7 +96,10 @@ qb_pause(const qb_memory *memory)
 		memory->pause();
 }
 
-/* Add "steps" to *all, the steps since the last pause.  Pause if QB_PATIENCE is reached. */
+/*
+ * Adds "steps" to *all, the number of steps since the last pause.  Pauses if *all reaches
+ * QB_PATIENCE, and resets *all.
+ */
 QB_INLINE void
 qb_pause_after(const qb_memory *memory, uint64_t *all, uint64_t steps)
 {

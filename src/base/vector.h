@@ -2,19 +2,19 @@
  * vector.h
  *		AVX2, AVX-512 and ARM's NEON in one source: vectors of 32, 64 and 16 bytes.
  *
- * GCC and clang extend the operators of C to vectors of any width.  A comparison makes lanes of all
- * ones or zeros.  Subtracting such a lane from a counter adds 1 where the comparison is true.
- * Operations without a C operator are here, once for each set of instructions.  Operations of a
- * single loop are in that loop's file.
+ * GCC and clang extend the operators of C to vectors of any width.  A comparison sets each lane to
+ * all ones or to zero.  Subtracting a lane of all ones from a counter adds 1 to the counter.  This
+ * file has the operations without a C operator, for each instruction set.  An operation that only
+ * one loop needs is in that loop's file.
  *
- * A source file that includes this header is compiled for AVX2 on x86 and for NEON on ARM.  It
- * is compiled for AVX-512 if it defines QB_VECTOR as 64 before it includes the header.  QB_VECTOR is the width in bytes; it is not defined on other
- * processors.  Loops take vectors of that width only: a vector of
- * 32 bytes, which NEON lacks, goes through memory after nearly each operation (tried with
- * SIMDe 0.7.4 and 0.8.2, and GCC 12 and 14).
+ * A source file that includes this header is compiled for AVX2 on x86 and for NEON on ARM.  If the
+ * file defines QB_VECTOR as 64 before the include, it is compiled for AVX-512.  QB_VECTOR is the
+ * width of a vector in bytes, and is undefined on other processors.  Loops use only vectors of this
+ * width.  NEON has no vectors of 32 bytes.  Compiled for NEON, code with 32 bytes stored vectors in
+ * memory after nearly each operation (SIMDe 0.7.4 and 0.8.2, GCC 12 and 14).
  *
- * NEON has no instruction that makes a bit of each lane.  Where lanes of all ones are rare, loops
- * first test whether any lane is set, and make bits only then.
+ * NEON has no instruction that collects one bit of each lane.  If a comparison is rarely true,
+ * loops first test whether any lane is set, and collect bits only in this case.
  *
  * src/base/vector.h
  */
@@ -79,7 +79,7 @@ qb_vector_any(qb_u8s v)
 #endif
 }
 
-/* True if all lanes are all ones.  Lanes have 4 bytes or more. */
+/* True if all lanes are all ones.  A lane has at least 4 bytes. */
 QB_VECTOR_INLINE bool
 qb_vector_all(qb_u8s lanes)
 {
@@ -94,7 +94,7 @@ qb_vector_all(qb_u8s lanes)
 
 #if QB_VECTOR != 64
 
-/* One bit for each byte; bytes are all ones or zeros. */
+/* Returns a bit for each byte.  Each byte is all ones or zero. */
 QB_VECTOR_INLINE uint32_t
 qb_vector_bits(qb_u8s lanes)
 {
@@ -111,7 +111,7 @@ qb_vector_bits(qb_u8s lanes)
 #endif
 }
 
-/* One bit for each lane of 4 bytes; lanes are all ones or zeros. */
+/* Returns a bit for each lane of 4 bytes.  Each lane is all ones or zero. */
 QB_VECTOR_INLINE uint32_t
 qb_vector_bits32(qb_u32s lanes)
 {

@@ -2,24 +2,23 @@
  * cells.c
  *		Structures with plain counters: thread, warp, half_warp and sub_warp.
  *
- * thread is Count-Min with d independent rows.
- * Paper: Algorithm 1, after Cormode and Muthukrishnan's Count-Min sketch.  The table
- * is d rows of n counters, row after row.  A key owns one counter in each row, n *
- * row + (second mix of hv, high bits).  Every operation touches d random cache
- * lines, which is why the bucketed structures exist.  In return the counters of a key are
- * independent.  So for counters of one size, thread has the best estimates of all structures.
+ * thread is Count-Min with d independent rows.  Paper: Algorithm 1, after Cormode and
+ * Muthukrishnan's Count-Min sketch.  The table has d rows of n counters, row after row.  A key owns
+ * one counter in each row.  The high bits of a second mix of hv choose the counter.  Every
+ * operation accesses d random cache lines, so thread is slower than the bucketed structures.  In
+ * thread a key's counters are independent.  So with counters of equal number and width, thread has
+ * the most accurate estimates of all structures.
  *
- * Invariant: every row sums to N.
+ * Invariant: the sum of every row is N.
  *
- * warp, half_warp and sub_warp have one bucket per key, and counters by mask.
- * Paper: Algorithms 2 and 3.  The table is n buckets of m counters, m = 32, 16 or
- * 8.  A key owns the d counters of its bucket that its mask selects.  So an
- * operation touches 4, 2 or 1 neighbouring sectors of 32 bytes instead of d random
- * ones.  The keys of a bucket share its counters.  This costs some accuracy, and more for smaller
- * m.
+ * In warp, half_warp and sub_warp a key has one bucket, and owns the d counters of this bucket that
+ * its mask selects.  Paper: Algorithms 2 and 3.  The table has n buckets of m counters, where m is
+ * 32, 16 or 8.  An operation accesses 4, 2 or 1 neighbouring sectors of 32 bytes, while thread
+ * accesses d random sectors.  The keys of a bucket share its counters, so estimates are less
+ * accurate than those of thread.  The error grows as m gets smaller.
  *
- * Invariants: the counters of a bucket sum to d times the weight of its keys, and
- * none exceeds that weight; the table sums to d * N.
+ * Invariants: the sum of a bucket's counters is d times the weight of its keys, and no counter
+ * exceeds this weight.  The sum of the table is d * N.
  *
  * src/sketch/cells.c
  */
@@ -27,7 +26,7 @@
 
 /* ---- thread ---- */
 
-/* "wide" is a constant at calls where this makes the code faster. */
+/* If "wide" is a constant, the compiler makes a loop for this width. */
 QB_INLINE qs_cells
 rows_of(const qs_sketch *sk, bool wide)
 {
@@ -74,7 +73,10 @@ const qs_ops qs_thread_ops = {
 
 /* ---- warp, half_warp and sub_warp ---- */
 
-/* Structures whose bucket is one sector have code of their own, in which m is a constant. */
+/*
+ * True if a bucket is one sector of 32 bytes.  Buckets of one sector have loops in which m is a
+ * constant.
+ */
 static bool
 is_sector(const qs_sketch *sk)
 {
@@ -128,7 +130,7 @@ bucketed_remove(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t
 	return qs_cells_remove(sk, buckets_of(sk, m, sk->wide, locate_any), hv, weight, count);
 }
 
-/* The least of the counters that the mask selects. */
+/* Returns the least of the counters that the mask selects. */
 QB_INLINE uint64_t
 least_of(const uint8_t *bucket, bool wide, uint32_t mask)
 {
@@ -174,7 +176,7 @@ bucketed_query(const qs_sketch *sk, const uint64_t *hv, size_t count, int64_t *e
 		query_in(sk, qs_bucket_width(sk->params.structure), sk->wide, hv, count, estimate);
 }
 
-/* Fetches the bucket first, so that it arrives while the mask is looked up. */
+/* Prefetches the bucket, so that it is loaded while the mask is computed. */
 QB_INLINE int64_t
 query_one_in(const qs_sketch *sk, uint32_t m, bool wide, uint64_t hv)
 {
@@ -203,7 +205,7 @@ const qs_ops qs_bucketed_ops = {
 
 /* ---- arithmetic on whole tables of counters ---- */
 
-/* A table as buckets one after another.  thread has d rows of buckets with one counter. */
+/* A table as an array of buckets.  In thread each counter is a bucket. */
 typedef struct layout
 {
 	uint64_t buckets;
@@ -221,14 +223,14 @@ layout_of(const qs_params *p)
 					 .per_key = p->depth };
 }
 
-/* The table that counts keys. */
+/* Returns the table that counts keys: the fat table if the sketch has one. */
 static uint8_t *
 table_of(const qs_sketch *sk)
 {
 	return qs_has_extra(&sk->params) ? sk->extra : sk->table;
 }
 
-/* Add counter by counter.  The widths are constants at each call, so the loop vectorizes. */
+/* Adds or subtracts counters.  The widths are constants at each call, so the loop vectorizes. */
 QB_INLINE void
 add_each(uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, uint64_t count,
 		 bool negative)
@@ -244,7 +246,7 @@ add_each(uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, uin
 	}
 }
 
-/* Add all counters.  The widths are constants at each call. */
+/* Calls add_each() with constant widths. */
 static void
 add_all(uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, uint64_t count,
 		bool negative)
@@ -259,7 +261,7 @@ add_all(uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, uint
 		add_each(into, false, from, false, count, negative);
 }
 
-/* True if the subtraction leaves counters that are not negative and that fit each other. */
+/* True if a subtraction leaves no negative counter, and all buckets obey the rule of qs_tally. */
 static bool
 covers(const uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, layout all)
 {
@@ -299,7 +301,7 @@ qs_cells_accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
 	return QB_OK;
 }
 
-/* Copy counters between widths.  The values fit, because no counter exceeds N. */
+/* Copies counters, and converts their width.  Each value fits, because no counter exceeds N. */
 static void
 convert(uint8_t *to, bool to_wide, const uint8_t *from, bool from_wide, uint64_t count)
 {
@@ -335,7 +337,7 @@ qs_cells_write(const qs_sketch *sk, bool wide, uint8_t *out)
 	convert_tables(out, out + qs_table_bytes(&sk->params, wide), wide, sk);
 }
 
-/* Check the buckets of one row, or all buckets if there are no rows. */
+/* Checks the buckets of one row, or all buckets if the structure has no rows. */
 static bool
 check_row(const uint8_t *table, bool wide, layout row, int64_t total)
 {

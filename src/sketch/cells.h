@@ -1,13 +1,13 @@
 /*
  * cells.h
- *		Structures with plain counters: their loops and tables.
+ *		Loops and table arithmetic of structures with plain counters.
  *
- * In every structure but multilevel a key owns d counters of a table.  A structure says where these
- * counters are (qs_cells), and the loops here do the rest.  The function that locates counters is a
- * constant at each call, and mostly "wide" is, too.  So the compiler makes one tight loop of each
- * use.
+ * In every structure but multilevel a key owns d counters of a table.  Each structure has a
+ * function that locates these counters (qs_cells), and shares the loops of this file.  Most callers
+ * pass constants as this function and as "wide", so the compiler makes a specialized loop for each
+ * caller.
  *
- * The arithmetic on whole tables (adding, widening, writing, checking) is here, too.
+ * This file also declares the arithmetic on whole tables: adding, widening, writing and checking.
  *
  * src/sketch/cells.h
  */
@@ -16,25 +16,25 @@
 
 #include "sketch/structure.h"
 
-/* Writes the indexes of hv's d counters in the table. */
+/* Writes the indexes of the d counters that hv owns to "cell". */
 typedef void (*qs_locate)(const qs_sketch *sk, uint64_t hv, uint64_t *cell);
 
-/* Where the counters of an operation are. */
+/* A table of counters, and the function that locates a key's counters. */
 typedef struct qs_cells
 {
 	uint8_t *table;
 	bool wide;
-	bool together;  /* a key's counters are in one bucket, which is fetched whole */
+	bool together;  /* a key's counters are in one bucket, which is prefetched as a whole */
 	uint32_t width; /* counters of a bucket; 0: there are no buckets */
 	qs_locate locate;
 } qs_cells;
 
 /*
- * Sum and maximum of a bucket's counters.  If each key owns d of them, they sum to d
- * times the weight of the bucket's keys, and none exceeds that weight.  Removing a key that was
- * never added can break this rule although no counter falls below zero.  It could leave counters
- * above N, which are too large for their width.  No removal reduces a violation again, so one check
- * at the end finds all that checks after each key would find.
+ * Sum and maximum of a bucket's counters.  If each key owns d counters, the sum is d times the
+ * weight of the bucket's keys, and no counter exceeds this weight.  Removing a key that was never
+ * added can break this rule although no counter becomes negative.  As a result a counter could
+ * exceed N, and be too large for its width.  Further removals never repair the rule, so one check
+ * after all removals finds every violation.
  */
 typedef struct qs_tally
 {
@@ -57,7 +57,7 @@ qs_tally_fits(const qs_tally *tally, uint32_t per_key)
 	return (unsigned __int128) tally->most * per_key <= tally->sum;
 }
 
-/* Fetch the bucket of a key that comes later. */
+/* Prefetches the bucket of a later key. */
 QB_INLINE void
 qs_bucket_fetch(const qs_sketch *sk, qs_cells in, uint64_t hv)
 {
@@ -69,7 +69,7 @@ qs_bucket_fetch(const qs_sketch *sk, qs_cells in, uint64_t hv)
 		__builtin_prefetch(bucket + offset, 1);
 }
 
-/* Fetch the counters of a key that comes later. */
+/* Prefetches the counters of a later key. */
 QB_INLINE void
 qs_cells_fetch(const qs_sketch *sk, qs_cells in, uint64_t hv)
 {
@@ -123,7 +123,7 @@ qs_cells_min(const uint8_t *table, bool wide, const uint64_t *cell, uint32_t d)
 	return least;
 }
 
-/* Subtract w from the d counters; a negated w adds it back. */
+/* Subtracts w from the d counters.  With -w, adds w again. */
 QB_INLINE void
 qs_cells_take(qs_cells in, const uint64_t *cell, uint32_t d, uint64_t w)
 {
@@ -133,7 +133,7 @@ qs_cells_take(qs_cells in, const uint64_t *cell, uint32_t d, uint64_t w)
 		qb_counter_set(in.table, cell[j], in.wide, qb_counter_get(in.table, cell[j], in.wide) - w);
 }
 
-/* True if the counters of one bucket fit each other; see qs_tally. */
+/* True if the bucket whose first counter is "first" obeys the rule of qs_tally. */
 QB_INLINE bool
 qs_bucket_fits(qs_cells in, uint64_t first, uint32_t per_key)
 {
@@ -198,16 +198,19 @@ qs_cells_query_one(const qs_sketch *sk, qs_cells in, uint64_t hv)
 	return (int64_t) qs_cells_min(in.table, in.wide, cell, sk->params.depth);
 }
 
-/* See qs_ops.accumulate, for the tables that count keys.  (sf also has a slim table.) */
+/*
+ * qs_ops.accumulate for the table that counts keys.  The slim table of a full sf sketch does not
+ * change.
+ */
 extern qb_status qs_cells_accumulate(qs_sketch *into, const qs_sketch *from, bool negative);
 
-/* See qs_ops.widen and qs_ops.write.  These functions handle all tables of a sketch. */
+/* qs_ops.widen and qs_ops.write, for all tables of a sketch. */
 extern void qs_cells_widen(qs_sketch *to, const qs_sketch *from);
 extern void qs_cells_write(const qs_sketch *sk, bool wide, uint8_t *out);
 
 /*
- * True if each bucket sums to d times some weight that no counter of it exceeds, and all buckets
- * sum to d * total.  For thread: true if each row sums to the total.
+ * True if the sum of each bucket is d times a weight that none of its counters exceeds, and the sum
+ * of all buckets is d * total.  For thread: true if the sum of each row is the total.
  */
 extern bool qs_cells_check(const qs_sketch *sk);
 
@@ -215,7 +218,10 @@ extern bool qs_cells_check(const qs_sketch *sk);
 
 extern const qs_ops qs_bucketed_ops;
 
-/* Indexes of the counters in a bucket that a mask selects, lowest first. */
+/*
+ * Writes the indexes of the counters that a mask selects, ascending.  "first" is the index of the
+ * bucket's first counter.
+ */
 QB_INLINE void
 qs_bucket_cells(uint64_t first, uint32_t mask, uint64_t *cell)
 {
@@ -227,21 +233,21 @@ qs_bucket_cells(uint64_t first, uint32_t mask, uint64_t *cell)
 
 extern const qs_ops qs_thread_ops;
 
-/* The second mix of hv that chooses the counter of row j. */
+/* Returns the second mix of hv, which chooses the counter in a row. */
 QB_INLINE uint64_t
 qs_row_hash(uint64_t hv, uint32_t row)
 {
 	return qb_mix64(hv + QB_ROW_STEP * row);
 }
 
-/* Counter of row j, 0 .. n-1. */
+/* Returns the number of hv's counter in a row, 0 .. n-1. */
 QB_INLINE uint64_t
 qs_row_cell(uint64_t hv, uint32_t row, uint64_t n)
 {
 	return qb_reduce(qs_row_hash(hv, row), n);
 }
 
-/* The counters of the table that hv owns: one in each row. */
+/* Writes the indexes of the counters that hv owns: one in each row. */
 QB_INLINE void
 qs_thread_cells(const qs_sketch *sk, uint64_t hv, uint64_t *cell)
 {

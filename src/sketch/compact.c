@@ -44,7 +44,7 @@ qs_compact_has_groups(const qs_sketch *view)
 
 /* ---- adding ---- */
 
-/* Each key has d values in one bucket.  The part of a counter above 255 goes to the high bucket. */
+/* Adds a block to a bucket of multilevel.  Carries are added to the high bucket. */
 static qb_status
 add_bucket(qs_sketch *into, uint64_t bucket, const qs_block *block)
 {
@@ -65,7 +65,7 @@ add_counter(uint8_t *table, bool wide, uint64_t i, uint64_t value)
 	qb_counter_set(table, i, wide, qb_counter_get(table, i, wide) + value);
 }
 
-/* A fat cell grew, so update its slim counter, which is the maximum of its cells. */
+/* Raises the slim counter of a fat cell that has grown. */
 static void
 raise_slim(qs_sketch *sk, uint64_t cell)
 {
@@ -76,7 +76,7 @@ raise_slim(qs_sketch *sk, uint64_t cell)
 		qb_counter_set(sk->table, slim, sk->wide, v);
 }
 
-/* Add a block of "width" counters. */
+/* Adds a block of "width" counters. */
 QB_INLINE qb_status
 add_block(qs_sketch *into, uint32_t width, uint64_t index, const qs_block *block)
 {
@@ -107,7 +107,7 @@ qs_block_add(qs_sketch *into, uint64_t index, const qs_block *block)
 	return add_block(into, qs_blocks_of(&into->params).width, index, block);
 }
 
-/* Add a small block to its low bucket.  The part of a counter above 255 goes to the high bucket. */
+/* Adds a small block to its low bucket.  Carries are added to the high bucket. */
 QB_INLINE qb_status
 add_small_low(qs_sketch *into, const qs_small_block *block)
 {
@@ -122,7 +122,7 @@ add_small_low(qs_sketch *into, const qs_small_block *block)
 	return QB_OK;
 }
 
-/* Add a small block to a bucket of "width" counters. */
+/* Adds a small block to a bucket of "width" counters. */
 QB_INLINE qb_status
 add_small(qs_sketch *into, uint32_t width, const qs_small_block *block)
 {
@@ -137,7 +137,7 @@ add_small(qs_sketch *into, uint32_t width, const qs_small_block *block)
 	return QB_OK;
 }
 
-/* This many blocks of one key wait while their buckets in the table are fetched. */
+/* The most blocks of one key that wait while their buckets are prefetched. */
 #define WAITING 64
 
 typedef struct waiting
@@ -147,7 +147,7 @@ typedef struct waiting
 	uint64_t index[WAITING];
 } waiting;
 
-/* Count one more key in a low bucket, at the counters of the mask. */
+/* Adds 1 to the counters of a low bucket that the mask selects. */
 QB_INLINE qb_status
 count_in_low(qs_sketch *into, uint64_t bucket, uint32_t mask)
 {
@@ -169,7 +169,7 @@ count_in_low(qs_sketch *into, uint64_t bucket, uint32_t mask)
 	return QB_OK;
 }
 
-/* Add the blocks that wait. */
+/* Adds the waiting blocks to their buckets. */
 static qb_status
 add_waiting(qs_sketch *into, uint32_t width, waiting *w)
 {
@@ -191,7 +191,10 @@ add_waiting(qs_sketch *into, uint32_t width, waiting *w)
 	return status;
 }
 
-/* Let blocks of one key each wait, until a block of another kind comes. */
+/*
+ * Reads blocks of one key each into the list of waiting blocks, up to the next block that
+ * qs_next_single() refuses.  Adds the waiting blocks whenever the list is full.
+ */
 QB_INLINE qb_status
 take_singles(qs_sketch *into, uint32_t width, qs_block_reader *r, const qs_single *single,
 			 waiting *w)
@@ -208,7 +211,7 @@ take_singles(qs_sketch *into, uint32_t width, qs_block_reader *r, const qs_singl
 	return status;
 }
 
-/* Add all blocks of a group. */
+/* Adds all blocks of a group.  Blocks of one key may still wait afterwards. */
 QB_INLINE qb_status
 add_group(qs_sketch *into, uint32_t width, qs_block_reader *r, const qs_single *single, waiting *w)
 {
@@ -252,29 +255,29 @@ qs_compact_add(qs_sketch *into, const qs_sketch *from)
 /*
  * ---- the compact encoding: its validator ----
  *
- * The blocks are read once, as for adding.  They must obey the invariants of tables, for buckets
- * and for the total.  And the compact encoding must be the right choice for the sketch.
+ * The validator reads all blocks once.  The counters must obey the invariants of their buckets and
+ * of the total.  Compact must be the encoding that qs_flat_of() would choose.
  */
 
-/* What the validator knows of the blocks read so far. */
+/* Results of the validator for the blocks that it has read. */
 typedef struct findings
 {
 	const qs_sketch *view;
 	uint64_t present;
 	uint64_t together; /* result of qs_blocks_together() */
-	uint64_t bucket;   /* the bucket of the blocks in "tally" */
+	uint64_t bucket;   /* number of the bucket whose blocks are in "tally" */
 	uint32_t per_key;  /* counters of a bucket that each of its keys owns */
 	qs_tally tally;
 	unsigned __int128 sum;
 	unsigned __int128 least; /* device part: the least and the largest possible N */
 	unsigned __int128 most;
-	uint64_t rows; /* thread: number of rows with the right sum */
+	uint64_t rows; /* thread: number of rows whose sum is N */
 	uint64_t high; /* multilevel: number of buckets that have a high bucket in dense encoding */
 } findings;
 
 /*
- * True if "of" divides the sum.  A 128-bit division takes as long as reading a block, and nearly
- * all sums fit in 64 bits.
+ * True if the sum is a multiple of "of".  A sum of at most 64 bits needs no 128-bit division, which
+ * takes as long as reading a block.
  */
 QB_INLINE bool
 is_multiple(unsigned __int128 sum, uint32_t of)
@@ -282,9 +285,7 @@ is_multiple(unsigned __int128 sum, uint32_t of)
 	return sum >> 64 == 0 ? (uint64_t) sum % of == 0 : sum % of == 0;
 }
 
-/*
- * Call this after all blocks of a bucket of a device part.  Updates the bounds of the keys' weight.
- */
+/* Updates the bounds of N after all blocks of a bucket of a device part. */
 static void
 device_bucket_ends(findings *f)
 {
@@ -294,7 +295,7 @@ device_bucket_ends(findings *f)
 	f->most += f->tally.sum * f->view->params.z / f->per_key;
 }
 
-/* Call this after all blocks of a bucket.  True if its counters fit each other. */
+/* Finishes a bucket after all of its blocks.  True if its counters obey the rule of qs_tally. */
 static bool
 bucket_ends(findings *f)
 {
@@ -335,8 +336,8 @@ take_block(findings *f, const qs_block *block)
 }
 
 /*
- * Take blocks of one key each, until a block of another kind comes.  Each such block is a whole
- * bucket, whose counters fit.
+ * Reads blocks of one key each, up to the next block that qs_next_single() refuses.  Each block is
+ * a whole bucket, which obeys the rule of qs_tally without a check.
  */
 QB_INLINE void
 check_singles(findings *f, qs_block_reader *r, const qs_single *single)
@@ -351,7 +352,7 @@ check_singles(findings *f, qs_block_reader *r, const qs_single *single)
 	f->sum += present * single->depth;
 }
 
-/* The sum of the bytes of a word, which are below 128. */
+/* Returns the sum of the 8 bytes of a word.  Each byte is below 128. */
 QB_INLINE uint32_t
 sum_of_bytes(uint64_t word)
 {
@@ -360,7 +361,7 @@ sum_of_bytes(uint64_t word)
 	return (uint32_t) (((word & even) + (word >> 8 & even)) * UINT64_C(0x0001000100010001) >> 48);
 }
 
-/* True if no byte of a word is larger than "most".  The bytes are below 128. */
+/* True if no byte of a word is larger than "most".  Each byte is below 128. */
 QB_INLINE bool
 bytes_within(uint64_t word, uint32_t most)
 {
@@ -371,8 +372,8 @@ bytes_within(uint64_t word, uint32_t most)
 }
 
 /*
- * Take a small block that is a whole bucket.  False if its counters do not fit each other.  If the
- * sum of all blocks is right, no counter exceeds the total.
+ * Checks a small block that is a whole bucket.  False if its counters violate the rule of qs_tally.
+ * No counter is compared with the total, because blocks_fit() checks the sum of all blocks.
  */
 QB_INLINE bool
 take_small(findings *f, const qs_small_block *block)
@@ -385,7 +386,7 @@ take_small(findings *f, const qs_small_block *block)
 	return weight * f->per_key == sum && bytes_within(block->word, weight);
 }
 
-/* Take all blocks of a group.  False if the blocks are damaged. */
+/* Checks all blocks of a group.  False if a block is damaged or violates the rule of qs_tally. */
 QB_INLINE bool
 take_group(findings *f, qs_block_reader *r, const qs_single *single)
 {
@@ -408,8 +409,8 @@ take_group(findings *f, qs_block_reader *r, const qs_single *single)
 }
 
 /*
- * Call this after all blocks.  True if they fit the total, and the compact encoding is the right
- * choice for them.
+ * Checks the results after all blocks.  True if the counters match the total, and compact is the
+ * right encoding for them.
  */
 static bool
 blocks_fit(const findings *f)

@@ -2,11 +2,12 @@
  * compact.h
  *		The compact encoding: only the counters that are not zero, in few bytes.
  *
- * A sketch of few keys is mostly zeros, and most counters need one byte.  The compact encoding is
- * for storing.  It can be read, also in part, but not changed, so only views have it.  qs_copy()
- * makes tables of one.
+ * In a sketch of few keys most counters are zero, and most other counters fit in one byte.  The
+ * compact encoding is for stored sketches.  A compact sketch can be read as a whole or in pieces,
+ * but cannot be changed, so only views are compact.  qs_copy() makes a dense copy of a compact
+ * view.
  *
- * The counters are seen as an array of blocks:
+ * The encoding divides the counters into an array of blocks:
  *
  *	structure							block		counters	blocks
  *	multilevel							a bucket	28			n
@@ -15,30 +16,33 @@
  *	thread								a counter	1			d * n, row after row
  *	sf, full and host part				a cell		1			n * 8 * z of the fat table
  *
- * A counter of multilevel is its value, low + 256 * high.  The slim table of a full sf
- * sketch follows from its fat table.
+ * For multilevel a counter is the value low + 256 * high.  The slim table of a full sf sketch is
+ * not stored, because it follows from the fat table.
  *
- * Neighbouring blocks form groups of 2^s.  Let "present" be the number of blocks that are not all
- * zero.  Then s is at least 4, and the smallest number that gives at most max(1, present / 16) groups.
+ * A block is present if it is not all zero.  A group has 2^s neighbouring blocks.  s is the
+ * smallest number, at least 4, that gives at most max(1, present / 16) groups, where "present" is
+ * the number of present blocks.
+ *
  * The body, little-endian:
  *
  *	4 * groups bytes	for each group, where its data end, from the end of this table
  *	data				for each present block, in their order:
- *						- varint: the number of blocks left out since the present block before it,
- *						  or since the group's first block
+ *						- varint: the number of absent blocks since the preceding present block,
+ *						  or since the start of the group
  *						- blocks of more than one counter: a bit for each counter that is not zero,
  *						  in 1 (m = 8), 2 (16) or 4 bytes
  *						- varint: each counter that is not zero
  *
- * A varint has 7 bits in each byte, the lowest first.  The top bit says that more bytes follow.  A
- * varint must be as short as possible.
+ * A varint has 7 bits in each byte, the lowest first.  The top bit of a byte says that another byte
+ * follows.  A varint must be as short as possible.
  *
- * A sketch that is not explicit is written in this encoding if the body takes at most three
- * quarters of the bytes of its tables, and otherwise in dense encoding.  So one key is
- * found by reading the ends of its group and the group.  A group has some 16 present
- * blocks on average.  An attacker can choose keys whose blocks all lie in one group.  Such a group
- * has at most the square root of 16 * blocks blocks, and reading over them takes up to a
- * millisecond.
+ * A sketch that is not explicit is written in compact encoding if the body takes at most three
+ * quarters of the bytes of the sketch's tables.  Otherwise it is written in dense encoding.
+ *
+ * To find a key, a reader reads the ends of the key's group, and the data of the group.  A group
+ * has about 16 present blocks on average.  An attacker can choose keys whose blocks are all in one
+ * group.  Then the group has at most about sqrt(16 * blocks) present blocks.  Reading so many
+ * blocks takes up to a millisecond.
  *
  * src/sketch/compact.h
  */
@@ -48,7 +52,7 @@
 #include "base/groups.h"
 #include "sketch/sf.h"
 
-/* How blocks lie in a sketch. */
+/* The number and the size of a sketch's blocks. */
 typedef struct qs_block_layout
 {
 	uint64_t blocks;
@@ -61,21 +65,21 @@ typedef struct qs_block
 {
 	uint64_t index;
 	uint32_t mask;
-	uint32_t count;                       /* number of counters, that is, of the mask's bits */
-	uint64_t value[QS_MASK_BITS_MAX + 8]; /* with room for 8 more, since eight are read at a time */
+	uint32_t count; /* number of values, which is the number of bits in the mask */
+	uint64_t value[QS_MASK_BITS_MAX + 8]; /* 8 elements more, because eight are written at a time */
 } qs_block;
 
-/* Reads one group, from its data in memory. */
+/* Reads the blocks of one group from memory. */
 typedef struct qs_block_reader
 {
 	const uint8_t *next;
 	const uint8_t *end;   /* end of the group */
-	const uint8_t *limit; /* end of the memory that may be read, not before "end" */
-	uint64_t index;       /* the least index of the next block */
-	uint64_t after;       /* the first block that is not in the group */
+	const uint8_t *limit; /* end of the readable memory, at or after "end" */
+	uint64_t index;       /* least possible index of the next block */
+	uint64_t after;       /* index of the first block after the group */
 	uint32_t width;
 	uint32_t mask_bytes;
-	bool damaged; /* true if qs_compact_write() does not make these bytes */
+	bool damaged; /* true if qs_compact_write() cannot have written these bytes */
 } qs_block_reader;
 
 /* The most bytes of one block. */
@@ -83,10 +87,10 @@ typedef struct qs_block_reader
 
 extern qs_block_layout qs_blocks_of(const qs_params *p);
 
-/* s: a group has 2^s blocks. */
+/* Returns s; a group has 2^s blocks. */
 extern uint32_t qs_group_shift(uint64_t blocks, uint64_t present);
 
-/* The most bytes of a compact body that replaces tables of "dense" bytes. */
+/* Returns the most bytes of a compact body that replaces tables of "dense" bytes. */
 QB_INLINE uint64_t
 qs_compact_most(uint64_t dense)
 {
@@ -94,29 +98,35 @@ qs_compact_most(uint64_t dense)
 }
 
 /*
- * True if the view has the whole table of groups.  qs_open() checks this, and all other functions
- * rely on it.
+ * True if the body contains the whole table of the groups' ends.  qs_open() checks this, and all
+ * other functions rely on the check.
  */
 extern bool qs_compact_has_groups(const qs_sketch *view);
 
-/* Add a block's counters to block "index" of a dense sketch that is wide enough. */
+/* Adds a block's counters to block "index" of a dense sketch that is wide enough. */
 extern qb_status qs_block_add(qs_sketch *into, uint64_t index, const qs_block *block);
 
-/* into += from, a compact view with the parameters of "into", which is dense and wide enough. */
+/*
+ * into += from.  "from" is a compact view with the parameters of "into".  "into" is dense and wide
+ * enough.
+ */
 extern qb_status qs_compact_add(qs_sketch *into, const qs_sketch *from);
 
-/* True if these are the bytes of a compact sketch that obeys its structure's invariants. */
+/*
+ * True if compact is the right encoding, the bytes are well-formed, and the counters obey the
+ * invariants of the structure.
+ */
 extern bool qs_compact_check(const qs_sketch *view);
 
 /*
  * ---- reading the body, block by block ----
  *
- * Damaged bytes can give wrong counters, but no byte is read beyond the end of the data.  If the
- * rest of the data is at least as long as the longest possible block, a block is read without
- * checks for each byte.  Afterwards one check makes sure that the block ended in its own group.
+ * Damaged bytes can give wrong counters, but no byte is read beyond the end of the data.  If at
+ * least QS_BLOCK_BYTES of data remain, a block is read without a check for each byte.  One check
+ * afterwards makes sure that the block ended in its own group.
  */
 
-/* The next byte.  "checked" is false if a whole block is known to fit. */
+/* Reads the next byte.  "checked" is false if a whole block is known to fit. */
 QB_INLINE uint8_t
 qs_next_byte(qs_block_reader *r, bool checked)
 {
@@ -126,7 +136,7 @@ qs_next_byte(qs_block_reader *r, bool checked)
 	return 0;
 }
 
-/* Read the rest of a longer varint, after its first byte.  A varint has at most 10 bytes. */
+/* Reads the remaining bytes of a varint, whose first byte is v.  A varint has at most 10 bytes. */
 static inline uint64_t
 qs_next_rest(qs_block_reader *r, uint64_t v, bool checked)
 {
@@ -153,7 +163,7 @@ qs_next_varint(qs_block_reader *r, bool checked)
 }
 
 /*
- * The mask of a block.  A block of one counter has no mask; if it is present, its counter is not
+ * Reads the mask of a block.  A block of one counter stores no mask, because its counter is not
  * zero.
  */
 QB_INLINE uint32_t
@@ -178,8 +188,8 @@ qs_next_mask(qs_block_reader *r, bool checked)
 }
 
 /*
- * The number of bits of a mask.  Without a processor instruction, the compiler's own code is
- * slower.
+ * Returns the number of set bits.  On processors without a popcount instruction, this code is
+ * faster than the compiler's builtin.
  */
 QB_INLINE uint32_t
 qs_mask_bits(uint32_t mask)
@@ -190,8 +200,8 @@ qs_mask_bits(uint32_t mask)
 }
 
 /*
- * Read up to eight counters, if all of them have one byte, as most do.  Returns how many were read,
- * or 0 if a counter has more bytes.  Eight bytes can be read.
+ * Reads up to eight counters if each has one byte.  Returns the number of counters read, or 0 if a
+ * counter has more bytes.  Eight bytes must be readable.
  */
 QB_INLINE uint32_t
 qs_next_bytes(qs_block_reader *r, uint64_t *value, uint32_t most)
@@ -212,7 +222,7 @@ qs_next_bytes(qs_block_reader *r, uint64_t *value, uint32_t most)
 	return count;
 }
 
-/* Read the counters of a block. */
+/* Reads all counters of a block. */
 QB_INLINE void
 qs_next_counters(qs_block_reader *r, qs_block *block, bool checked)
 {
@@ -249,7 +259,7 @@ qs_next_block(qs_block_reader *r, qs_block *block, bool checked)
 	return !r->damaged;
 }
 
-/* Read the next block; see qs_next_block(). */
+/* Reads the next block.  False: the group has no further block, or is damaged. */
 QB_INLINE bool
 qs_read_block(qs_block_reader *r, qs_block *block)
 {
@@ -261,20 +271,20 @@ qs_read_block(qs_block_reader *r, qs_block *block)
 	return !r->damaged;
 }
 
-/* The bytes that qs_next_single() looks at: gap, mask and a word of counters. */
+/* The bytes that qs_next_single() reads: gap, mask and a word of counters. */
 #define SINGLE_BYTES (1 + 4 + 8)
 
-/* The kind of block that qs_next_single() reads. */
+/* The layout of a block with one key of weight 1, for qs_next_single(). */
 typedef struct qs_single
 {
-	uint32_t depth; /* 0: blocks of this sketch cannot be read this way */
+	uint32_t depth; /* d; 0: the sketch has no such blocks */
 	uint32_t head;  /* bytes of gap and mask */
-	uint64_t used;  /* the bytes of a word that d counters take */
+	uint64_t used;  /* mask of the bytes of a word that d counters take */
 } qs_single;
 
 /*
- * The kind of block for a sketch with the given parameters.  If a key's counters are not all in one
- * block, no block is of one key.
+ * Returns the layout of blocks of one key in a sketch with the given parameters.  Such blocks exist
+ * only if a key's counters are all in one block.
  */
 QB_INLINE qs_single
 qs_single_of(const qs_params *p)
@@ -287,9 +297,9 @@ qs_single_of(const qs_params *p)
 }
 
 /*
- * Read the next block if it has one key of weight 1, so d counters of 1, and follows at a short
- * gap.  Most blocks are like this where keys are few.  False: the block is another one, and is not
- * read yet.
+ * Reads the next block if it has d counters of 1 and a gap of one byte.  A block with these
+ * counters has one key of weight 1.  In a sketch of few keys most blocks have one key of weight 1.
+ * Returns false, and reads nothing, for any other block.
  */
 QB_INLINE bool
 qs_next_single(qs_block_reader *r, const qs_single *single, uint64_t *index, uint32_t *mask)
@@ -321,9 +331,10 @@ typedef struct qs_small_block
 } qs_small_block;
 
 /*
- * Read the next block if it is small, is a whole bucket, and follows at a short gap.  False: the
- * block is another one, perhaps damaged, and is not read yet.  No branch depends on the number of
- * counters, because this cannot be predicted where buckets have several keys.
+ * Reads the next block if it is small, is a whole bucket, and has a gap of one byte.  Returns
+ * false, and reads nothing, for any other block and for some damaged blocks.  No branch depends on
+ * the number of counters, because the processor could not predict this branch if buckets have
+ * several keys.
  */
 QB_INLINE bool
 qs_next_small(qs_block_reader *r, const qs_single *single, qs_small_block *block)
@@ -340,7 +351,7 @@ qs_next_small(qs_block_reader *r, const qs_single *single, qs_small_block *block
 	count = qs_mask_bits(block->mask);
 	used = UINT64_MAX >> (56 - 8 * ((count - 1) & 7));
 	block->word = qb_load64(r->next + single->head) & used;
-	/* the byte of a counter must not be zero, nor have its highest bit set */
+	/* each counter must be 1 .. 127 */
 	if (((block->word + (used & ~tops)) & tops) != (used & tops) || (block->word & tops) != 0 ||
 		count - 1 > 7 || (uint64_t) block->mask >> r->width != 0 || gap > 0x7F ||
 		gap >= r->after - r->index || r->end - r->next < single->head + count)
@@ -351,7 +362,7 @@ qs_next_small(qs_block_reader *r, const qs_single *single, qs_small_block *block
 	return true;
 }
 
-/* A compact view, to be read group by group. */
+/* The state of reading a compact view group by group. */
 typedef struct qs_groups
 {
 	qs_block_layout layout;
@@ -361,7 +372,7 @@ typedef struct qs_groups
 	const uint8_t *ends; /* ends of the groups' data */
 	const uint8_t *data;
 	uint64_t bytes; /* bytes of the data */
-	uint64_t start; /* start of the next group's data */
+	uint64_t start; /* offset of the next group's data */
 	uint64_t steps; /* steps since the last pause */
 } qs_groups;
 
@@ -379,8 +390,8 @@ qs_groups_of(const qs_sketch *view)
 }
 
 /*
- * Start the next group; false after the last one.  Ends that are damaged are cut to the end of the
- * data.
+ * Starts the next group.  False after the last group.  A group with a damaged end is read as empty,
+ * and marked as damaged.
  */
 static inline bool
 qs_next_group(qs_groups *g, qs_block_reader *r)
@@ -408,7 +419,7 @@ qs_next_group(qs_groups *g, qs_block_reader *r)
 	return true;
 }
 
-/* The number of blocks that belong to one bucket, or to one row of thread. */
+/* Returns the number of blocks in one bucket, or in one row of thread. */
 static inline uint64_t
 qs_blocks_together(const qs_params *p)
 {

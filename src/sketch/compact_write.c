@@ -2,34 +2,37 @@
  * compact_write.c
  *		The compact encoding: measuring and writing it.
  *
- * A sketch is measured each time that it is stored, even if it then stays dense.  So the first pass
- * over the tables only counts bytes.  Where most blocks hold something, it counts all blocks, in
- * loops that vectorize, and ends as soon as the counters take too many bytes.  Where few blocks
- * hold something, it finds these blocks first.  The second pass measures the gaps between blocks,
- * if groups are so large that a gap can take two bytes.  The third pass writes.  If the processor
- * has fast loops (compact_write.h), these find the blocks for all passes.
+ * A sketch is measured each time that it is stored, even if it is then written in dense encoding.
+ * So the first pass over the tables only counts bytes.  If most blocks are present, the first pass
+ * counts all blocks in loops that vectorize.  If few blocks are present, the first pass finds the
+ * present blocks before it counts.  It ends when the counters take too many bytes for the compact
+ * encoding.
+ *
+ * The second pass measures the gaps between blocks.  The second pass is needed only if a gap can
+ * take two bytes, as in large groups.  The third pass writes.  If the processor has fast loops
+ * (compact_write.h), all passes find blocks with the fast loops.
  *
  * src/sketch/compact_write.c
  */
 #include "sketch/compact_write.h"
 
-/* A word is expected to have few present blocks if the word before had at most this many. */
+/* A word is expected to have few present blocks if the preceding word has at most this many. */
 #define FEW 16
 
 /*
- * In groups of at most 2^SHORT_GAPS blocks every gap takes one byte.  So does every gap where no
- * word is empty.
+ * In groups of at most 2^SHORT_GAPS blocks every gap takes one byte.  Every gap also takes one byte
+ * if each word of 64 blocks has a present block.
  */
 #define SHORT_GAPS 7
 
-/* Goes through the present blocks, in their order. */
+/* Iterates over the present blocks in ascending order. */
 typedef struct walk
 {
 	const qs_sketch *sk;
 	qs_block_layout layout;
-	uint64_t bits;  /* present blocks of the word that still have to come */
-	uint64_t word;  /* the first block after the word */
-	uint64_t block; /* number of the present block */
+	uint64_t bits;  /* present blocks of the word that are not yet visited */
+	uint64_t word;  /* number of the first block after the word */
+	uint64_t block; /* number of the current block */
 	uint64_t steps; /* steps since the last pause */
 	const uint64_t *presence;
 	const qs_block_kernels *fast; /* NULL: there are no fast loops for this sketch */
@@ -44,7 +47,7 @@ walk_of(const qs_sketch *sk, const uint64_t *presence)
 				   .fast = qs_blocks_fast(sk) };
 }
 
-/* A bit for each present block of a word. */
+/* Returns the bits of the present blocks of a word. */
 static uint64_t
 present_in(const walk *w, uint64_t first, uint64_t count)
 {
@@ -54,14 +57,17 @@ present_in(const walk *w, uint64_t first, uint64_t count)
 
 /* ---- first pass: counters ---- */
 
-/* The number of blocks that hold something, and the bytes of their masks and counters. */
+/* The number of present blocks, and the bytes of their counters. */
 typedef struct tally
 {
 	uint64_t present;
 	uint64_t bytes;
 } tally;
 
-/* Count a word of blocks of plain counters.  Each combination of constants gets its own loop. */
+/*
+ * Counts a word of blocks of plain counters.  Callers pass constants, so that the compiler makes a
+ * loop for each width.
+ */
 QB_INLINE void
 count_cells(const uint8_t *table, bool wide, uint32_t width, uint64_t first, uint64_t count,
 			tally *all)
@@ -94,9 +100,7 @@ count_buckets(const qs_sketch *sk, uint64_t first, uint64_t count, tally *all)
 	}
 }
 
-/*
- * Count a word of blocks.  Most counters are narrow, and narrow counters have loops of their own.
- */
+/* Counts a word of blocks.  The common widths of 4-byte counters have loops of their own. */
 static void
 count_block(const qs_sketch *sk, uint32_t width, uint64_t first, uint64_t count, tally *all)
 {
@@ -115,8 +119,8 @@ count_block(const qs_sketch *sk, uint32_t width, uint64_t first, uint64_t count,
 }
 
 /*
- * Count the present blocks of a word, one call for each.  If many blocks are present, a loop over
- * all blocks is faster.
+ * Counts the present blocks of a word, with one call for each.  If few blocks are present, this is
+ * faster than a loop over all blocks.
  */
 static void
 count_few(const qs_sketch *sk, uint32_t width, uint64_t first, uint64_t bits, tally *all)
@@ -125,7 +129,7 @@ count_few(const qs_sketch *sk, uint32_t width, uint64_t first, uint64_t bits, ta
 		count_block(sk, width, first + (uint32_t) __builtin_ctzll(bits), 1, all);
 }
 
-/* Count the present blocks of a word by fast loops. */
+/* Counts the present blocks of a word by fast loops. */
 static void
 count_fast(const qs_sketch *sk, const qs_block_kernels *fast, uint32_t width, uint64_t first,
 		   uint64_t bits, tally *all)
@@ -144,7 +148,7 @@ count_fast(const qs_sketch *sk, const qs_block_kernels *fast, uint32_t width, ui
 			qs_bucket_bytes(sk, qs_low_bucket(sk, first + (uint32_t) __builtin_ctzll(apart)));
 }
 
-/* Count a word.  "few" says that the word before had few present blocks. */
+/* Counts a word.  "few" is true if the preceding word has few present blocks. */
 static void
 tally_word(const walk *w, uint64_t first, uint64_t count, bool few, tally *all)
 {
@@ -168,7 +172,10 @@ varint_bytes(uint64_t v)
 	return v == 0 ? 1 : (63 - (uint32_t) __builtin_clzll(v)) / 7 + 1;
 }
 
-/* Go on to the next present block, if need be in a later word. */
+/*
+ * Moves to the next word that has a present block, unless the current word has one.  False: no
+ * block is left.
+ */
 static bool
 walk_block(walk *w)
 {
@@ -187,7 +194,7 @@ walk_block(walk *w)
 	return true;
 }
 
-/* The first block of the word. */
+/* Returns the number of the word's first block. */
 QB_INLINE uint64_t
 walk_first(const walk *w)
 {
@@ -204,7 +211,7 @@ walk_next(walk *w)
 	return true;
 }
 
-/* The bytes of all gaps, for groups of 2^shift blocks. */
+/* Returns the bytes of all gaps, for groups of 2^shift blocks. */
 static uint64_t
 gap_bytes(const qs_sketch *sk, const uint64_t *presence, uint32_t shift)
 {
@@ -252,14 +259,14 @@ qs_compact_fits(const qs_sketch *sk, uint64_t dense, qs_compact_size *size)
 
 /* ---- third pass: writing ---- */
 
-/* The top bits of a word's bytes as a byte; all other bits are zero. */
+/* Returns the top bits of a word's 8 bytes as one byte.  All other bits of the word are zero. */
 QB_INLINE uint32_t
 top_bits(uint64_t word)
 {
 	return (uint32_t) ((word >> 7) * UINT64_C(0x0102040810204080) >> 56);
 }
 
-/* Write the mask and the counters of a low bucket that has no high bucket. */
+/* Writes the mask and the counters of a low bucket that has no high bucket. */
 static uint8_t *
 put_low(uint8_t *out, const uint8_t *low)
 {
@@ -274,7 +281,7 @@ put_low(uint8_t *out, const uint8_t *low)
 	return out;
 }
 
-/* Write the mask, if blocks have one, and the counters that are not zero. */
+/* Writes the mask, if blocks have one, and the counters that are not zero. */
 QB_INLINE uint8_t *
 put_counters(uint8_t *out, uint32_t width, uint32_t mask_bytes, const uint64_t *value)
 {
@@ -294,7 +301,6 @@ put_counters(uint8_t *out, uint32_t width, uint32_t mask_bytes, const uint64_t *
 	return out;
 }
 
-/* Write a block's mask and counters. */
 static uint8_t *
 put_block(uint8_t *out, const qs_sketch *sk, const qs_block_layout *layout, uint64_t block)
 {
@@ -316,7 +322,7 @@ put_block(uint8_t *out, const qs_sketch *sk, const qs_block_layout *layout, uint
 	return put_counters(out, layout->width, layout->mask_bytes, value);
 }
 
-/* Write the present blocks of a word.  Each block has one counter. */
+/* Writes the present blocks of a word.  Each block has one counter. */
 static void
 put_singles(qs_block_writer *writer, walk *w)
 {
@@ -332,7 +338,7 @@ put_singles(qs_block_writer *writer, walk *w)
 	}
 }
 
-/* Write blocks of a word by a fast loop, up to the first block that is not short. */
+/* Writes blocks of a word by a fast loop, up to the first block that is not short. */
 static void
 put_short(qs_block_writer *writer, walk *w, const uint8_t *limit)
 {
@@ -369,7 +375,7 @@ qs_compact_write(const qs_sketch *sk, const qs_compact_size *size, uint8_t *out)
 	qs_blocks_end(&writer);
 }
 
-/* ---- which blocks of tables hold something, and the bytes of a low bucket's counters ---- */
+/* ---- which blocks are present, and how many bytes the counters of a low bucket take ---- */
 
 static uint32_t
 high_bytes(const qs_sketch *sk, const uint8_t *low, const uint8_t *high)
@@ -383,9 +389,9 @@ high_bytes(const qs_sketch *sk, const uint8_t *low, const uint8_t *high)
 }
 
 /*
- * Bytes of the counters of a low bucket that has no high bucket: one byte for each counter that is
- * not zero, and one more for each above 127.  A multiplication adds up the bytes of a word in its
- * top byte.
+ * Returns the bytes of the counters of a low bucket without a high bucket: one byte for each
+ * counter of 1 to 127, and two bytes for each larger counter.  The multiplication sums the bytes of
+ * a word in its top byte.
  */
 QB_INLINE uint32_t
 low_bytes(const uint8_t *low)
@@ -410,7 +416,10 @@ qs_bucket_bytes(const qs_sketch *sk, const uint8_t *low)
 	return high ? high_bytes(sk, low, high) : low_bytes(low);
 }
 
-/* A bit for each block that is not all zero.  Blocks have "bytes" bytes: 4, or a multiple of 8. */
+/*
+ * Returns a bit for each block that is not all zero.  Blocks have "bytes" bytes: 4, or a multiple
+ * of 8.
+ */
 QB_INLINE uint64_t
 nonzero_blocks(const uint8_t *table, uint32_t bytes, uint64_t count)
 {
@@ -429,7 +438,7 @@ nonzero_blocks(const uint8_t *table, uint32_t bytes, uint64_t count)
 	return bits;
 }
 
-/* A bit for each low bucket that has a counter which is not zero. */
+/* Returns a bit for each low bucket that has a counter which is not zero. */
 static uint64_t
 present_low(const uint8_t *low, uint64_t count)
 {
@@ -463,7 +472,10 @@ qs_blocks_fast(const qs_sketch *sk)
 																						 : NULL;
 }
 
-/* Of the buckets in "bits", from bucket "first" on: those whose high buckets hold something. */
+/*
+ * Returns the bits of "bits" whose buckets have a high bucket that is not all zero.  Bit 0 stands
+ * for bucket "first".
+ */
 static uint64_t
 present_high(const qs_sketch *sk, uint64_t first, uint64_t bits)
 {
@@ -481,8 +493,8 @@ present_high(const qs_sketch *sk, uint64_t first, uint64_t bits)
 }
 
 /*
- * Returns a bit for each bucket that holds something.  A nonzero high index alone proves nothing.
- * The high bucket may be all zero, and in damaged bytes the index may name no high bucket.
+ * Returns a bit for each bucket that is not all zero.  A nonzero high index does not suffice: the
+ * high bucket may be all zero, and in damaged bytes the index may name no high bucket.
  */
 static uint64_t
 present_buckets(const qs_sketch *sk, uint64_t first, uint64_t count)
@@ -497,7 +509,7 @@ present_buckets(const qs_sketch *sk, uint64_t first, uint64_t count)
 	return bits;
 }
 
-/* Because of the constants each width gets its own loop. */
+/* Passes constants, so that the compiler makes a loop for each width. */
 uint64_t
 qs_blocks_present(const qs_sketch *sk, uint32_t width, uint64_t first, uint64_t count)
 {
@@ -516,9 +528,7 @@ qs_blocks_present(const qs_sketch *sk, uint32_t width, uint64_t first, uint64_t 
 	return nonzero_blocks(table, bytes, count);
 }
 
-/*
- * ---- presence bitmap: kept up to date as keys come and go ----
- */
+/* ---- presence bitmap: updated when keys are added and removed ---- */
 
 uint64_t
 qs_presence_words(const qs_params *p)
@@ -543,7 +553,10 @@ qs_presence_all(const qs_sketch *sk, uint64_t *presence)
 	}
 }
 
-/* Write the blocks that have counters of a key.  Returns their number. */
+/*
+ * Writes the numbers of the blocks that have a key's counters to "block".  Returns how many blocks
+ * they are.
+ */
 static uint32_t
 blocks_of_key(const qs_sketch *sk, uint64_t hv, uint64_t *block)
 {

@@ -1,14 +1,12 @@
 /*
  * compact_write.h
- *		Writing the compact encoding; which blocks of a sketch hold something: fast loops, and a
- *		bitmap kept up to date.
+ *		Writes the compact encoding, and finds the blocks of a sketch that are not all zero.
  *
- * The tables of a sketch of few keys are mostly zeros, and looking at the zeros takes most of the
- * time.  There are three kinds of fast loops.  The first kind finds which of 64 blocks hold
- * something.  The second counts the bytes that these blocks take.  The third writes blocks whose
- * counters are all below 128.  Fast loops exist for low buckets, and for counters of 4 bytes.
- * Blocks of other tables, and rare kinds of blocks, are measured and written one by one in
- * compact_write.c.
+ * The tables of a sketch of few keys are mostly zeros, and reading these zeros takes most of the
+ * time.  So there are fast loops for three tasks.  The first task finds the present blocks among 64
+ * blocks.  The second task computes the bytes that these blocks take.  The third task writes blocks
+ * whose counters are all below 128.  Fast loops exist for low buckets and for counters of 4 bytes.
+ * compact_write.c measures and writes all other blocks one by one.
  *
  * src/sketch/compact_write.h
  */
@@ -21,32 +19,33 @@
 /* The size of a compact body. */
 typedef struct qs_compact_size
 {
-	uint64_t present;         /* blocks that are not all zero */
+	uint64_t present;         /* number of blocks that are not all zero */
 	uint64_t bytes;           /* bytes of the body */
-	const uint64_t *presence; /* presence bitmap (see below); NULL: look at all blocks */
+	const uint64_t *presence; /* presence bitmap; NULL: all blocks are read */
 } qs_compact_size;
 
 /*
- * True if a dense sketch, whose tables will take "dense" bytes, is to be written in compact
- * encoding.  Then "size" is set to the size of its body.  The caller has set size->presence.
+ * True if a dense sketch, whose tables take "dense" bytes in dense encoding, is to be written in
+ * compact encoding.  In this case sets size->present and size->bytes.  The caller has set
+ * size->presence.
  */
 extern bool qs_compact_fits(const qs_sketch *sk, uint64_t dense, qs_compact_size *size);
 
-/* Write the body of this size. */
+/* Writes the compact body.  qs_compact_fits() has set "size". */
 extern void qs_compact_write(const qs_sketch *sk, const qs_compact_size *size, uint8_t *out);
 
 /*
  * ---- writing the body of a compact sketch, block by block (compact.h has its layout) ----
  *
- * The caller knows how many blocks are present before it writes the first one, since
- * the size of groups depends on that.  Blocks come in ascending order.
+ * The size of groups depends on the number of present blocks, so the caller counts them before it
+ * writes the first block.  The caller writes blocks in ascending order.
  */
 
-/* Counts how many blocks are left out before each present block. */
+/* Computes the number of absent blocks before each present block. */
 typedef struct qs_gaps
 {
 	uint32_t shift; /* groups have 2^shift blocks */
-	uint64_t free;  /* the block after the last present one */
+	uint64_t free;  /* number of the block after the last present block */
 } qs_gaps;
 
 typedef struct qs_block_writer
@@ -55,13 +54,13 @@ typedef struct qs_block_writer
 	uint8_t *ends; /* ends of the groups' data */
 	uint8_t *data;
 	uint8_t *next;
-	uint64_t group; /* the end is set for all groups before this one */
+	uint64_t group; /* number of the first group whose end is not yet written */
 	uint64_t groups;
 } qs_block_writer;
 
 /*
- * The number of blocks left out between the last present block, or the start of the group, and
- * "block".
+ * Returns the number of absent blocks between the preceding present block, or the start of the
+ * group, and "block".
  */
 QB_INLINE uint64_t
 qs_gap_before(qs_gaps *gaps, uint64_t block)
@@ -82,7 +81,7 @@ qs_put_varint(uint8_t *out, uint64_t v)
 	return out;
 }
 
-/* Start the body of a table of "blocks" blocks, of which "present" will be written. */
+/* Starts the body of a table of "blocks" blocks, of which "present" blocks will be written. */
 static inline qs_block_writer
 qs_blocks_start(uint64_t blocks, uint64_t present, uint8_t *out)
 {
@@ -100,7 +99,7 @@ qs_blocks_end_groups(qs_block_writer *w, uint64_t before)
 		qb_store32(w->ends + 4 * w->group, (uint32_t) (w->next - w->data));
 }
 
-/* Start a block: its mask and counters follow at "next". */
+/* Writes the gap before a block.  The caller then writes mask and counters to w->next. */
 QB_INLINE void
 qs_blocks_begin(qs_block_writer *w, uint64_t block)
 {
@@ -108,7 +107,7 @@ qs_blocks_begin(qs_block_writer *w, uint64_t block)
 	w->next = qs_put_varint(w->next, qs_gap_before(&w->gaps, block));
 }
 
-/* Call this after the last block.  Returns the bytes of the body. */
+/* Finishes the body after the last block.  Returns the bytes of the body. */
 static inline uint64_t
 qs_blocks_end(qs_block_writer *w)
 {
@@ -118,42 +117,43 @@ qs_blocks_end(qs_block_writer *w)
 
 /* ---- fast loops over blocks ---- */
 
-/* Number of blocks that are looked at together, with a bit of a word for each. */
+/* Number of blocks that are processed together.  Each block has a bit in a word of 64 bits. */
 #define QS_PRESENCE_BITS 64
 
 /* A counter below this takes one byte. */
 #define QS_SHORT 128
 
 /*
- * The most bytes of a short block (gap, mask and counters).  A loop that writes short blocks also
- * needs room for 8 bytes beyond, which the next block overwrites.
+ * The most bytes that writing a short block (gap, mask and counters) changes.  The last 8 bytes are
+ * beyond the block, and the next block overwrites them.
  */
 #define QS_SHORT_BLOCK (10 + 4 + QS_MASK_BITS_MAX + 8)
 
 typedef struct qs_block_kernels
 {
 	/*
-	 * For 1 to QS_PRESENCE_BITS blocks, a bit for each: low buckets with counters that are not
-	 * zero; low buckets with a high index; blocks of 4 bytes, or of a multiple of 32, that are not
-	 * all zero.
+	 * Return a bit for each of 1 to QS_PRESENCE_BITS blocks.  present_low sets the bits of low
+	 * buckets with a counter that is not zero.  have_index sets the bits of low buckets with a high
+	 * index.  present_cells sets the bits of blocks that are not all zero.  A block of
+	 * present_cells has 4 bytes or a multiple of 32 bytes.
 	 */
 	uint64_t (*present_low)(const uint8_t *low, uint64_t count);
 	uint64_t (*have_index)(const uint8_t *low, uint64_t count);
 	uint64_t (*present_cells)(const uint8_t *table, uint32_t bytes, uint64_t count);
 
 	/*
-	 * The bytes that the counters of a word's present blocks take.  measure_low is for low buckets;
-	 * it leaves out buckets with a high index, and sets their bits in *apart.  measure_cells is for
-	 * blocks of 1, 8, 16 or 32 counters of 4 bytes.
+	 * Return the bytes that the counters of a word's present blocks take.  measure_low is for low
+	 * buckets.  measure_low skips buckets with a high index, and sets their bits in *apart.
+	 * measure_cells is for blocks of 1, 8, 16 or 32 counters of 4 bytes.
 	 */
 	uint64_t (*measure_low)(const uint8_t *low, uint64_t present, uint64_t *apart);
 	uint64_t (*measure_cells)(const uint8_t *table, uint32_t width, uint64_t present);
 
 	/*
-	 * Write the blocks of a word whose bits are set, in their order.  The word begins at block
-	 * "first".  Stops at the first block that is not short, or that might not end before "limit".
-	 * Returns the bits of the blocks that were not written.  Blocks of cells have 8, 16 or 32
-	 * counters.
+	 * Write the blocks of a word whose bits are set, in ascending order.  The first bit stands for
+	 * block "first".  The functions stop at the first block that is not short, or that might not
+	 * end before "limit".  They return the bits of the blocks that were not written.  put_cells is
+	 * for blocks of 8, 16 or 32 counters of 4 bytes.
 	 */
 	uint64_t (*put_low)(qs_block_writer *w, const uint8_t *limit, const uint8_t *low,
 						uint64_t first, uint64_t bits);
@@ -161,21 +161,24 @@ typedef struct qs_block_kernels
 						  uint32_t width, uint64_t first, uint64_t bits);
 } qs_block_kernels;
 
-/* The fast loops in use.  NULL, also for a member, means that there is no fast loop. */
+/* Returns the fast loops in use, or NULL.  A member is NULL if it has no fast loop. */
 extern const qs_block_kernels *(*qs_block_kernels_now)(void);
 
-/* ---- which blocks of tables hold something, and the bytes of a low bucket's counters ---- */
+/* ---- which blocks are present, and how many bytes the counters of a low bucket take ---- */
 
 #define QS_EVERY_BYTE(x) (UINT64_C(0x0101010101010101) * (x))
 
-/* The table with the counters of the blocks, if these are plain counters. */
+/* Returns the table whose counters make the blocks.  Not for multilevel. */
 static inline const uint8_t *
 qs_block_table(const qs_sketch *sk)
 {
 	return qs_has_extra(&sk->params) ? sk->extra : sk->table;
 }
 
-/* The bytes of a counter as a varint; 0 for a counter of 0.  Counters of 4 bytes take no branch. */
+/*
+ * Returns the bytes of a counter as a varint, or 0 if the counter is 0.  Has no branch for counters
+ * of 4 bytes.
+ */
 QB_INLINE uint32_t
 qs_counter_bytes(uint64_t v, bool wide)
 {
@@ -188,10 +191,10 @@ qs_counter_bytes(uint64_t v, bool wide)
 	return bytes;
 }
 
-/* Words of the counters in a low bucket. */
+/* Number of 8-byte words in a low bucket. */
 #define QS_LOW_WORDS 4
 
-/* The eight counters from 8 * i on, with zeros in place of the high index. */
+/* Returns counters 8 * i to 8 * i + 7, with zeros instead of the high index. */
 QB_INLINE uint64_t
 qs_low_word(const uint8_t *low, uint32_t i)
 {
@@ -200,38 +203,41 @@ qs_low_word(const uint8_t *low, uint32_t i)
 	return i == QS_LOW_WORDS - 1 ? word & UINT32_MAX : word;
 }
 
-/* Sets the top bit of each byte of the word that is not zero, and clears all other bits. */
+/* Returns a word with the top bit set in each byte that is not zero, and all other bits clear. */
 QB_INLINE uint64_t
 qs_nonzero_bytes(uint64_t word)
 {
 	return (((word & QS_EVERY_BYTE(0x7F)) + QS_EVERY_BYTE(0x7F)) | word) & QS_EVERY_BYTE(0x80);
 }
 
-/* The fast loops for the blocks of this sketch; NULL: there are none. */
+/* Returns the fast loops for the blocks of this sketch, or NULL. */
 extern const qs_block_kernels *qs_blocks_fast(const qs_sketch *sk);
 
-/* Bytes of the counters of a low bucket. */
+/* Returns the bytes that the counters of a low bucket take. */
 extern uint32_t qs_bucket_bytes(const qs_sketch *sk, const uint8_t *low);
 
-/* A bit for each of 1 to QS_PRESENCE_BITS blocks of "width" counters: is the block present? */
+/*
+ * Returns a bit for each of 1 to QS_PRESENCE_BITS blocks of "width" counters, from block "first"
+ * on.  The bit is set if the block is present.
+ */
 extern uint64_t
 qs_blocks_present(const qs_sketch *sk, uint32_t width, uint64_t first, uint64_t count);
 
 /*
- * ---- presence bitmap: kept up to date as keys come and go ----
+ * ---- presence bitmap: updated when keys are added and removed ----
  *
- * A moving window writes a sketch again after every few keys.  With a presence bitmap it need not
- * look at all tables each time.  The bitmap has one bit for each block, and QS_PRESENCE_BITS bits
- * in a word.  It is exact, because the bit of a block that becomes all zero again is cleared.
+ * A moving window writes a sketch again after every few keys.  With a presence bitmap, writing need
+ * not read all tables each time.  The bitmap has one bit for each block, and QS_PRESENCE_BITS bits
+ * in a word.  The bitmap is exact: when a block becomes all zero, its bit is cleared.
  */
 
-/* Words that the presence bitmap of a sketch with these parameters takes. */
+/* Returns the number of words in a presence bitmap of a sketch with these parameters. */
 extern uint64_t qs_presence_words(const qs_params *p);
 
-/* Make the bitmap of a dense sketch from all of its tables. */
+/* Computes the bitmap of a dense sketch from all of its tables. */
 extern void qs_presence_all(const qs_sketch *sk, uint64_t *presence);
 
-/* Correct the bitmap after these keys were added or removed.  Takes a few steps for each key. */
+/* Updates the bitmap after these keys were added or removed.  Takes a few steps for each key. */
 extern void qs_presence_keys(const qs_sketch *sk, uint64_t *presence, const uint64_t *fingerprint,
 							 size_t count);
 

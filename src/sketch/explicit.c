@@ -2,12 +2,11 @@
  * explicit.c
  *		The explicit encoding: exact counts of few distinct keys.
  *
- * A small sketch takes 16 bytes for each distinct key and is exact.  In memory the entries lie in
- * an open-addressing hash table (linear probing, slots by the secret of the process, at most three
- * quarters full, doubling).  So a stream with few distinct keys is counted at the speed of a hash
- * table.  In serialized bytes the entries are an array sorted by fingerprint.  The array depends on
- * the multiset of keys alone, and is searched in place.  In a list of top keys (top.h) counts have
- * 4 bytes if that suffices for their sum.
+ * An explicit sketch is exact, and has an entry of 16 bytes for each distinct key.  In memory the
+ * entries are in a hash table with linear probing, whose slots depend on the secret of the process.
+ * The table doubles when it is three quarters full.  In serialized bytes the entries are an array
+ * sorted by fingerprint.  The array depends only on the multiset of keys, and is searched in place.
+ * In a list of top keys (top.h) counts have 4 bytes if their sum fits in 4 bytes.
  *
  * src/sketch/explicit.c
  */
@@ -29,7 +28,7 @@ load_entry(const uint8_t *entries, uint64_t i, bool narrow)
 	return e;
 }
 
-/* Slot of the key, or the empty slot where it belongs. */
+/* Returns the slot of the key, or the empty slot into which the key belongs. */
 QB_INLINE qs_entry *
 find_slot(const qs_sketch *sk, uint64_t fingerprint)
 {
@@ -86,7 +85,7 @@ next_entry(const qs_sketch *sk, bool narrow, uint64_t *position, qs_entry *entry
 	return false;
 }
 
-/* Double the table (or make the first one). */
+/* Doubles the hash table, or makes the first one. */
 static qb_status
 grow(qs_sketch *sk)
 {
@@ -106,7 +105,10 @@ grow(qs_sketch *sk)
 	return QB_OK;
 }
 
-/* Make an entry for a new key, in its slot or in a larger table.  NULL: out of memory. */
+/*
+ * Makes an entry for a new key: in the empty slot, or in a larger table if the table is full.
+ * Returns NULL if memory runs out.
+ */
 static qs_entry *
 new_entry(qs_sketch *sk, qs_entry *slot, uint64_t fingerprint)
 {
@@ -122,7 +124,7 @@ new_entry(qs_sketch *sk, qs_entry *slot, uint64_t fingerprint)
 }
 
 /*
- * A view that was not validated may have any counts and weights.  Unsigned arithmetic makes an
+ * The weights may be counts of a view that was not validated.  Unsigned arithmetic makes an
  * overflow harmless.
  */
 qb_status
@@ -153,7 +155,10 @@ qs_explicit_add(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weigh
 	return QB_OK;
 }
 
-/* Empty a slot, and move up the entries whose search had passed over it. */
+/*
+ * Empties a slot.  Moves later entries into the empty slot if a search for them would end at this
+ * slot.
+ */
 static void
 delete_slot(qs_sketch *sk, qs_entry *hole)
 {
@@ -263,18 +268,17 @@ qs_explicit_check(const qs_sketch *sk)
 /*
  * ---- sorting the entries of an explicit sketch by fingerprint, for writing ----
  *
- * Entries are distributed by the highest bits in which they differ, into about as many
- * buckets as there are entries.  Hashes and close integers then lie within a few entries of their
- * final place, and one insertion sort finishes.  A bucket with many entries is distributed again.
- * So integers of both signs take a few passes, and so do numbers of which a few are far from all
- * others.  Each distribution looks at further bits, so there are at most 64 / DIGIT_MIN of them,
- * one within another.
+ * Entries are distributed by the highest bits in which they differ, into about as many buckets as
+ * there are entries.  After this pass, hashes and close integers are within a few positions of
+ * their final position, and one insertion sort finishes.  A bucket with many entries is distributed
+ * again.  So integers of both signs take several passes, and so do numbers with a few outliers.
+ * Each recursion uses further bits, so at most 64 / DIGIT_MIN calls are nested.
  */
 
-/* Buckets of at most this many entries are left to the insertion sort. */
+/* Only the insertion sort sorts buckets of at most this many entries. */
 #define FEW 16
 
-/* Bits by which one pass distributes. */
+/* The least and the most bits of a digit. */
 #define DIGIT_MIN 5
 #define DIGIT_MAX 11
 
@@ -294,7 +298,7 @@ insert_each(qs_entry *entry, uint32_t count)
 	}
 }
 
-/* The bits in which the fingerprints differ. */
+/* Returns a mask of the bits in which fingerprints differ. */
 static uint64_t
 varying_bits(const qs_entry *entry, uint32_t count)
 {
@@ -306,14 +310,16 @@ varying_bits(const qs_entry *entry, uint32_t count)
 	return bits;
 }
 
-/* The bits by which a pass distributes. */
+/* The bits of a fingerprint by which one pass distributes entries. */
 typedef struct digit
 {
 	uint32_t shift;
 	uint32_t bits;
 } digit;
 
-/* Choose the highest bits that differ, and about as many buckets as entries. */
+/*
+ * Chooses the highest bits that differ.  The number of buckets is close to the number of entries.
+ */
 static digit
 choose_digit(const qs_entry *entry, uint32_t count)
 {
@@ -331,7 +337,9 @@ bucket_of(const qs_entry *entry, digit d)
 	return (uint32_t) (entry->fingerprint >> d.shift) & ((UINT32_C(1) << d.bits) - 1);
 }
 
-/* Distribute the entries; end[b] becomes the index after bucket b. */
+/*
+ * Distributes the entries into buckets.  end[b] becomes the index after the last entry of bucket b.
+ */
 static void
 distribute(qs_entry *entry, qs_entry *spare, uint32_t count, digit d, uint16_t *end)
 {

@@ -9,34 +9,40 @@
 
 #include "sketch/structure.h"
 
-/* Bytes of an entry in serialized bytes: a fingerprint, and a count of 4 or 8 bytes. */
+/*
+ * Returns the bytes of a serialized entry: a fingerprint, and a count of 4 bytes if "narrow", else
+ * of 8.
+ */
 QB_INLINE uint64_t
 qs_entry_bytes(bool narrow)
 {
 	return narrow ? 12 : sizeof(qs_entry);
 }
 
-/* Exact count of a key; 0 if the key is absent. */
+/* Returns the exact count of a key, or 0 if the sketch does not have the key. */
 extern int64_t qs_explicit_get(const qs_sketch *sk, uint64_t fingerprint);
 
 /*
- * Add keys until all are added, or until the next key would exceed the limit of distinct keys.
- * Weights are positive; NULL: 1 each. *done is the number of keys added.
+ * Adds keys, and stops before a key that would exceed qs_explicit_limit().  Weights are not
+ * negative.  If weight is NULL, all weights are 1.  *done is the number of keys added.
  */
 extern qb_status qs_explicit_add(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight,
 								 size_t count, size_t *done);
 
-/* Remove keys up to the first one whose count is too small; returns how many were removed. */
+/*
+ * Removes keys, and stops at the first key whose count is too small.  Returns the number of removed
+ * keys.
+ */
 extern size_t
 qs_explicit_remove(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count);
 
 /*
- * Visit the entries. *position starts at 0.  Returns false at the end.  The order of entries is the
- * order of the hash table and has no meaning.
+ * Reads the next entry.  *position is 0 for the first entry.  Returns false after the last entry.
+ * In a view entries ascend by fingerprint.  In an owned sketch their order has no meaning.
  */
 extern bool qs_explicit_next(const qs_sketch *sk, uint64_t *position, qs_entry *entry);
 
-/* Write all "used" entries, sorted by fingerprint. */
+/* Writes all entries, sorted by fingerprint, with counts of 4 bytes if "narrow", else of 8. */
 extern void qs_explicit_write(const qs_sketch *sk, bool narrow, uint8_t *out);
 
 /*
@@ -47,8 +53,8 @@ extern bool qs_explicit_check(const qs_sketch *sk);
 /* ---- sorting the entries of an explicit sketch by fingerprint, for writing ---- */
 
 /*
- * Sort at most QS_EXPLICIT_MAX entries with different fingerprints.  "spare" has room for this many
- * entries.
+ * Sorts at most QS_EXPLICIT_MAX entries with different fingerprints.  "spare" has memory for
+ * "count" entries.
  */
 extern void qs_sort_entries(qs_entry *entry, qs_entry *spare, uint32_t count);
 

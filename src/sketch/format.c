@@ -33,8 +33,8 @@ enum
 static const char magic[3] = { 'Q', 'S', 'K' };
 
 /*
- * True if counters have 8 bytes in serialized bytes.  This depends on N, not on their width in
- * memory.
+ * True if serialized counters have 8 bytes.  The width of serialized counters depends on N, not on
+ * the width of counters in memory.
  */
 static bool
 canonical_wide(const qs_sketch *sk)
@@ -42,7 +42,7 @@ canonical_wide(const qs_sketch *sk)
 	return sk->total >= QS_WIDE_TOTAL;
 }
 
-/* Choose the encoding of a dense sketch.  The choice depends on its counters alone. */
+/* Chooses the encoding of a dense sketch.  The choice depends only on its counters. */
 static qs_flat
 flat_of_dense(const qs_sketch *sk, const uint64_t *presence)
 {
@@ -120,7 +120,7 @@ qs_dense_size(const qs_params *p, bool wide)
 	return QS_HEADER_BYTES + qs_tables_bytes(p, wide, 0);
 }
 
-/* The header field for the width of counters. */
+/* Returns the header field "counter bytes". */
 static uint8_t
 counter_bytes(const qs_sketch *sk, const qs_flat *f)
 {
@@ -189,7 +189,7 @@ read_params(qs_params *p, const uint8_t *bytes)
 	return qs_params_check(p) == QB_OK ? QB_OK : QB_FORMAT_PARAMS;
 }
 
-/* True if encoding, counter bytes and sizes fit the parameters and each other. */
+/* True if encoding, counter bytes and sizes match the parameters and each other. */
 static bool
 form_fits(const qs_sketch *view, uint8_t width, const qs_flat *f)
 {
@@ -202,7 +202,7 @@ form_fits(const qs_sketch *view, uint8_t width, const qs_flat *f)
 	return f->encoding == QS_COMPACT;
 }
 
-/* Read the fields other than the parameters. */
+/* Reads and checks all header fields but the parameters. */
 static qb_status
 read_state(qs_sketch *view, const uint8_t *bytes, qs_flat *f)
 {
@@ -228,7 +228,7 @@ read_state(qs_sketch *view, const uint8_t *bytes, qs_flat *f)
 	return QB_OK;
 }
 
-/* Point the tables of a view into the body. */
+/* Points the tables of a view into the body. */
 static void
 set_tables(qs_sketch *view, uint8_t *body, const qs_flat *f)
 {
@@ -277,7 +277,7 @@ qs_open(qs_sketch *view, const uint8_t *bytes, uint64_t length)
 		return status;
 	if (length - QS_HEADER_BYTES != body_bytes(view, view->wide, &f))
 		return QB_FORMAT_LENGTH;
-	/* A view is never written to; it shares its type with owned sketches. */
+	/* The cast is safe, because no function writes to a view. */
 	set_tables(view, (uint8_t *) (uintptr_t) bytes + QS_HEADER_BYTES, &f);
 	if (f.encoding == QS_COMPACT && !qs_compact_has_groups(view))
 		return QB_FORMAT_LENGTH;

@@ -2,8 +2,8 @@
  * format.h
  *		The byte format of a sketch, version 1.
  *
- * Little-endian, one header of 60 bytes and a body.  Inside PostgreSQL these
- * are the bytes after the 4-byte varlena header, so the body starts at 64.
+ * A header of 60 bytes and a body, in little-endian order.  In PostgreSQL a varlena header of 4
+ * bytes comes first, so the body starts at byte 64.
  *
  *	offset	bytes	field
  *	0		3		magic "QSK"
@@ -26,14 +26,17 @@
  *					of multilevel, else 0
  *	56		4		compact: blocks that are not all zero; else 0
  *
- * Body, explicit: entries of 8-byte fingerprint and 8-byte count, ascending by
- * fingerprint, counts positive.  In a list of top keys (top.h) counts have 4 bytes if
- * N < 2^32, and the counter bytes are 4.  Body, dense: the structure's table, then its
- * extra table (sf: fat; multilevel: high buckets in the order of their low
- * buckets, none all zero).  Body, compact: see compact.h, which also says when
- * this encoding is chosen.
+ * Body, explicit: entries of an 8-byte fingerprint and an 8-byte count, ascending by fingerprint.
+ * Counts are positive.  In a list of top keys (top.h) counts have 4 bytes if N < 2^32, and the
+ * field "counter bytes" is 4.
  *
- * Fields that depend on each other.  qs_open() compares them:
+ * Body, dense: the structure's table, then its extra table.  For sf the extra table is the fat
+ * table.  For multilevel the extra table has the high buckets that are not all zero, in the order
+ * of their low buckets.
+ *
+ * Body, compact: compact.h describes it, and says when this encoding is chosen.
+ *
+ * qs_open() checks that these dependent fields match:
  *
  *	structure, part, depth, z, masks, n		qs_params_check()
  *	encoding, counter bytes, N				counters have the width that N needs
@@ -42,12 +45,12 @@
  *	family, collation, N					without keys there is neither collation nor weight
  *	all of these, length					the length of the body follows
  *
- * qs_validate() compares N and the counts of the body.  The caller compares family, collation and
- * text, since only the caller knows families.  Functions of two sketches begin with qs_mergeable(),
- * or with a check that ignores n.
+ * qs_validate() compares N with the counts of the body.  The caller checks family, collation and
+ * text, because only the caller can interpret family numbers.  Functions of two sketches first call
+ * qs_mergeable(), or a check that ignores n.
  *
- * The bytes are a function of the parameters and the multiset of keys, which
- * determine every choice in this format (encoding, counter width, order).
+ * The bytes depend only on the parameters and on the multiset of keys.  Parameters and keys
+ * determine encoding, counter width and order.
  *
  * src/sketch/format.h
  */
@@ -58,39 +61,42 @@
 
 #define QS_FORMAT_VERSION_1 1
 
-/* How a sketch is, or will be, written. */
+/* The encoding and the size of a sketch's serialized bytes. */
 typedef struct qs_flat
 {
 	uint8_t encoding; /* qs_encoding */
 	bool narrow;      /* explicit: counts of 4 bytes */
 	uint64_t used;    /* explicit: entries; dense: high buckets; compact: bytes of the body */
-	uint64_t present; /* compact: number of blocks that hold something */
+	uint64_t present; /* compact: number of blocks that are not all zero */
 	uint64_t bytes;   /* bytes of the serialized sketch */
-	const uint64_t *presence; /* the bitmap that was given to qs_flat_present() */
+	const uint64_t *presence; /* the bitmap passed to qs_flat_present(), or NULL */
 } qs_flat;
 
-/* Choose how to write an owned sketch or a view.  Looks at all tables of the sketch. */
+/* Chooses the encoding of an owned sketch or a view.  Reads all tables of a dense sketch. */
 extern qs_flat qs_flat_of(const qs_sketch *sk);
 
 /*
- * Choose for a dense sketch by its presence bitmap (compact_write.h), without looking at blocks
- * that are not present.  The bitmap is read again when the sketch is written.
+ * qs_flat_of() with the presence bitmap of a dense sketch (compact_write.h), or NULL.  Skips blocks
+ * whose bits are 0.  The bitmap is read again when the sketch is written.
  */
 extern qs_flat qs_flat_present(const qs_sketch *sk, const uint64_t *presence);
 
 /*
- * Choose to write a dense sketch's tables as they are.  This is for bytes that are merged once and
- * not kept.  They can be opened, but are not valid if the sketch should be compact.
+ * Chooses dense encoding for a dense sketch, even if qs_flat_of() would choose compact encoding.
+ * The bytes can be opened and merged, but need not pass qs_validate().
  */
 extern qs_flat qs_flat_tables(const qs_sketch *sk);
 
-/* Choose for a sketch in a list of top keys. */
+/* qs_flat_of() for a sketch in a list of top keys. */
 extern qs_flat qs_flat_listed(const qs_sketch *sk);
 
-/* Serialize a sketch into flat->bytes bytes.  It must not have changed since "flat" was made. */
+/*
+ * Serializes a sketch into flat->bytes bytes.  The sketch must not have changed since "flat" was
+ * made.
+ */
 extern void qs_write_flat(const qs_sketch *sk, const qs_flat *flat, uint8_t *out);
 
-/* Choose and return the number of bytes; choose again and write the bytes. */
+/* Returns the number of bytes that qs_write() writes.  Both functions choose the encoding. */
 static inline uint64_t
 qs_flat_size(const qs_sketch *sk)
 {
@@ -106,25 +112,25 @@ qs_write(const qs_sketch *sk, uint8_t *out)
 }
 
 /*
- * Make "view" a view of bytes, after checking the header and the length in constant
- * time.  Whatever the body holds, no operation on the view reads outside of it.
+ * Makes "view" a view of bytes, after checking the header and the length in constant time.
+ * Whatever the body contains, no operation on the view reads outside of the bytes.
  */
 extern qb_status qs_open(qs_sketch *view, const uint8_t *bytes, uint64_t length);
 
 /*
- * The one validator for bytes from outside.  Checks all that qs_open() checks, the
- * checksum, and all invariants of encoding and structure.
+ * Validates untrusted bytes.  Checks all that qs_open() checks, and also the checksum and all
+ * invariants of encoding and structure.
  */
 extern qb_status qs_validate(const uint8_t *bytes, uint64_t length);
 
-/* qs_validate() with the pauses of "memory", which may jump out. */
+/* qs_validate() that pauses by "memory".  A pause may jump out. */
 extern qb_status
 qs_validate_pausing(const uint8_t *bytes, uint64_t length, const qb_memory *memory);
 
 /* qs_validate_pausing() for a sketch in a list of top keys. */
 extern qb_status qs_validate_listed(const uint8_t *bytes, uint64_t length, const qb_memory *memory);
 
-/* Bytes of the smallest dense encoding, to which a sketch with these parameters grows. */
+/* Returns the bytes of the smallest dense encoding with these parameters. */
 extern uint64_t qs_dense_size(const qs_params *p, bool wide);
 
 #endif

@@ -1,23 +1,23 @@
 /*
  * frequent.h
- *		Exact counts of the keys that a sketch takes for frequent: which keys are counted, and in
- *		which table.
+ *		Exact counts of the keys that a sketch takes for frequent: threshold, table and
+ *		collection.
  *
- * A sketch does not know its keys, but a caller that has the keys can read them a second time.
- * This second pass counts only keys whose estimates are at least a threshold.  These are few, so a
- * small table has room for them, and their counts are exact.  Any other key has a smaller estimate,
- * and so a smaller count.
+ * A sketch does not store its keys, but a caller that has the keys can read the keys again.  The
+ * second pass counts only keys whose estimates are at least a threshold.  Few keys reach the
+ * threshold, so a small table can count these keys exactly.  Any other key has an estimate below
+ * the threshold, and its count is not larger than its estimate.
  *
- * The threshold comes from the estimates of a sample of rows.  A key with estimate e has about e
- * rows.  So if r sampled rows have this estimate, and each stands for s rows, they belong to about
- * r * s / e keys.  Where keys share their counters with others, their estimates are larger than
- * their counts, and there are more keys than that, perhaps hundreds of times as many.  The table
- * has room for these.  If it is full nevertheless, it drops keys, and notes the largest estimate of
- * a dropped key.  The counts of all keys with larger estimates are complete.
+ * The threshold is computed from the estimates of a sample of rows.  A key with estimate e has
+ * about e rows.  If r sampled rows have this estimate, and each stands for s rows, the rows belong
+ * to about r * s / e keys.  If keys share counters, their estimates are larger than their counts,
+ * and the estimate of the number of keys is too low, perhaps by a factor of hundreds.  The table
+ * has slots for so many keys, too.  If the table is full, it drops keys, and records the largest
+ * estimate of a dropped key.  The counts of all keys with larger estimates are complete.
  *
- * At the end the keys with the largest counts are collected, at least as many as are wanted.
+ * At the end the keys with the largest counts are collected, at least as many as requested.
  *
- * Estimates are looked at by steps, 32 between two powers of two.
+ * Estimates are rounded down to steps.  There are 32 steps between two powers of two.
  *
  * src/sketch/frequent.h
  */
@@ -27,36 +27,36 @@
 #include "base/port.h"
 
 /*
- * The logarithm of the number of steps between two powers of two; the number of steps for all
- * estimates below 2^63.
+ * QS_STEP_BITS is the binary logarithm of the number of steps between two powers of two.
+ * QS_ESTIMATE_STEPS is the number of steps for all estimates below 2^63.
  */
 #define QS_STEP_BITS      5
 #define QS_ESTIMATE_STEPS ((63 - QS_STEP_BITS + 1) << QS_STEP_BITS)
 
-/* The most keys that can be wanted. */
+/* The most keys that can be requested. */
 #define QS_FREQUENT_WANTED (UINT64_C(1) << 20)
 
 /*
  * The least and the most slots of a table, and about the most slots of all tables that are filled
- * together.  The slots of a table are a power of two.
+ * together.  The number of slots of a table is a power of two.
  */
 #define QS_FREQUENT_LEAST (UINT64_C(1) << 12)
 #define QS_FREQUENT_MOST  (UINT64_C(1) << 22)
 #define QS_FREQUENT_ALL   (UINT64_C(1) << 25)
 
 /*
- * If keys were dropped, at least this many times the wanted keys are collected, because some of
- * them turn out to have incomplete counts.
+ * If keys were dropped, at least this many times the requested keys are collected, because some
+ * collected keys have incomplete counts.
  */
 #define QS_FREQUENT_SPARE 4
 
-/* With fewer sampled rows than this the threshold is at least qs_frequent_floor(). */
+/* If fewer rows than this were sampled, the threshold is at least qs_frequent_floor(). */
 #define QS_FREQUENT_FEW 1024
 
-/* Rows that are sampled of each batch. */
+/* Number of rows that are sampled of each batch. */
 #define QS_FREQUENT_SAMPLE 65536
 
-/* The most slots that are looked at for one key. */
+/* The most slots that are probed for one key. */
 #define QS_FREQUENT_PROBES 64
 
 typedef struct qs_frequent_key
@@ -65,16 +65,18 @@ typedef struct qs_frequent_key
 	uint64_t times; /* 0: the slot is free */
 } qs_frequent_key;
 
-/* What is known of the keys that were not collected, and the number of collected keys. */
+/* Limits for the keys that were not collected, and the number of collected keys. */
 typedef struct qs_frequent
 {
 	int64_t least;    /* keys with smaller estimates were not counted */
-	int64_t dropped;  /* the largest estimate of a key that found no room; 0: all keys found room */
+	int64_t dropped;  /* the largest estimate of a dropped key; 0: no key was dropped */
 	int64_t left_out; /* the largest count of a key that was counted but not collected */
 	uint64_t count;
 } qs_frequent;
 
-/* The slots of a table for "wanted" keys, if "tables" tables are filled together. */
+/*
+ * Returns the number of slots of a table for "wanted" keys, if "tables" tables are filled together.
+ */
 QB_INLINE uint64_t
 qs_frequent_slots(uint64_t wanted, uint64_t tables)
 {
@@ -95,8 +97,8 @@ qs_frequent_is_valid(uint64_t wanted, uint64_t slots)
 }
 
 /*
- * Bytes of a table.  A key of 0 marks a free slot, so key 0 has a slot of its own behind the
- * others.
+ * Returns the bytes of a table.  A key of 0 marks a free slot, so key 0 has a separate slot after
+ * all other slots.
  */
 QB_INLINE uint64_t
 qs_frequent_bytes(uint64_t slots)
@@ -104,7 +106,7 @@ qs_frequent_bytes(uint64_t slots)
 	return (slots + 1) * sizeof(qs_frequent_key);
 }
 
-/* The step of an estimate, which is at least 0. */
+/* Returns the step of an estimate, which is at least 0. */
 QB_INLINE uint32_t
 qs_step_of(int64_t estimate)
 {
@@ -116,7 +118,7 @@ qs_step_of(int64_t estimate)
 	return (shift << QS_STEP_BITS) + (uint32_t) (e >> shift);
 }
 
-/* The least estimate of a step. */
+/* Returns the least estimate of a step. */
 QB_INLINE int64_t
 qs_step_least(uint32_t step)
 {
@@ -128,8 +130,8 @@ qs_step_least(uint32_t step)
 }
 
 /*
- * The threshold for about "wanted" keys.  "rows" has the number of sampled rows of each step, and
- * each sampled row stands for "scale" rows.
+ * Returns the threshold that about "wanted" keys reach.  rows[i] is the number of sampled rows of
+ * step i.  Each sampled row stands for "scale" rows.
  */
 static inline int64_t
 qs_frequent_threshold(const uint32_t *rows, double scale, uint64_t wanted)
@@ -147,8 +149,7 @@ qs_frequent_threshold(const uint32_t *rows, double scale, uint64_t wanted)
 }
 
 /*
- * A threshold that needs no sample.  At most an eighth as many keys as the table has slots can have this
- * many rows each.
+ * Returns a threshold that needs no sample.  At most slots / 8 keys can have this many rows each.
  */
 QB_INLINE int64_t
 qs_frequent_floor(int64_t total, uint64_t slots)
@@ -159,8 +160,9 @@ qs_frequent_floor(int64_t total, uint64_t slots)
 }
 
 /*
- * Choose which keys to collect, from the number of keys with a count of each step: those with
- * counts above head->left_out, or all keys.  head->count becomes their number.
+ * Chooses which keys to collect: all keys, or only those with counts above head->left_out.  keys[i]
+ * is the number of keys with a count of step i.  Sets head->left_out and head->count, the number of
+ * keys to collect.
  */
 static inline void
 qs_frequent_cut(const uint32_t *keys, uint64_t wanted, bool all, qs_frequent *head)

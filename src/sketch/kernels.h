@@ -2,9 +2,10 @@
  * kernels.h
  *		The inner loops of sketches on the CPU, one table for each instruction set.
  *
- * A table has fast loops for hashing, for adding a batch, and for merging multilevel sketches.
- * Where a table has no fast loop, the structure's own plain loop (qs_ops.add) is used.  The tables
- * are in engine/sketch_*.c, and engine/sketch_cpu.c chooses one.  All tables give the same bytes.
+ * A table has fast loops for hashing, for adding a batch, and for merging multilevel sketches.  If
+ * a table has no fast loop, the plain loop of the structure (qs_ops.add) is used.  The files
+ * engine/sketch_*.c define the tables, and engine/sketch_cpu.c chooses one.  All tables compute the
+ * same bytes.
  *
  * src/sketch/kernels.h
  */
@@ -18,32 +19,32 @@ typedef void (*qs_kernel_add)(qs_sketch *sk, const uint64_t *hv, const int64_t *
 
 typedef struct qs_kernels
 {
-	/* hv of count <= QS_BATCH fingerprints. */
+	/* Computes hv of up to QS_BATCH fingerprints. */
 	void (*hash)(uint64_t seed_key, const uint64_t *fingerprint, size_t count, uint64_t *hv);
 
 	/*
-	 * What qs_ops.add does, by structure, for 1 to QS_BATCH keys.  Counters have 4 bytes, or for
-	 * multilevel either width.  NULL: use the plain loop.
+	 * qs_ops.add of each structure, for 1 to QS_BATCH keys.  Counters have 4 bytes, in multilevel 4
+	 * or 8.  NULL: the structure has only the plain loop.
 	 */
 	qs_kernel_add add[QS_STRUCTURES];
 
 	/*
-	 * Find the keys, among 1 to QS_BATCH keys of a dense multilevel sketch, whose estimates are at
-	 * least "least".  Writes their numbers, ascending, and returns how many they are.  NULL: there
-	 * is no fast loop.
+	 * Finds the keys, among 1 to QS_BATCH keys of a dense multilevel sketch, whose estimates are at
+	 * least "least".  Writes their indexes to "found", ascending.  Returns the number of these
+	 * keys.  NULL: there is no fast loop.
 	 */
 	size_t (*select)(const qs_sketch *sk, const uint64_t *hv, size_t count, uint64_t least,
 					 uint32_t *found);
 
 	/*
-	 * Add 1 to QS_BATCH keys to a dense multilevel sketch that has room for them.  Select all keys
-	 * whose estimates are at least "least" afterwards, and perhaps others.  NULL: there is no fast
-	 * loop.
+	 * Adds 1 to QS_BATCH keys to a dense multilevel sketch, after reserve().  Selects all keys
+	 * whose estimates are at least "least" afterwards, and possibly other keys.  NULL: there is no
+	 * fast loop.
 	 */
 	size_t (*add_select)(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count,
 						 uint64_t least, uint32_t *found);
 
-	/* What qs_ops.accumulate of multilevel does. */
+	/* qs_ops.accumulate of multilevel. */
 	qs_accumulate accumulate;
 } qs_kernels;
 
@@ -51,7 +52,7 @@ typedef struct qs_kernels
 extern const qs_kernels qs_kernels_vector;
 extern const qs_kernels qs_kernels_avx512;
 
-/* The plain loop of hash(); each instruction set compiles it for itself. */
+/* The plain loop of hash().  Each instruction set compiles this loop. */
 QB_INLINE void
 qs_hash_each(uint64_t seed_key, const uint64_t *fingerprint, size_t count, uint64_t *__restrict hv)
 {
@@ -62,11 +63,11 @@ qs_hash_each(uint64_t seed_key, const uint64_t *fingerprint, size_t count, uint6
 }
 
 /*
- * Buckets and masks of a batch: the results of qb_reduce() and qs_mask_in().  They are computed
- * without 128-bit products, which vectors lack.  All bucketed structures have n < 2^32, so a
- * product of 96 bits is enough.  The sketch must have its table of masks.  "bucket" has room for
- * QS_PREFETCH_AHEAD more elements, which repeat the last one, so that loops can fetch ahead without
- * a test.
+ * Computes buckets and masks of a batch: the results of qb_reduce() and qs_mask_in().  Uses no
+ * 128-bit products, because vectors have none.  A product of 96 bits is enough, because all
+ * bucketed structures have n < 2^32.  The sketch must have its table of masks.  "bucket" has
+ * QS_PREFETCH_AHEAD elements more than "count".  The additional elements repeat the last bucket, so
+ * that loops can prefetch without a test for the end.
  */
 QB_INLINE void
 qs_locate_batch(const qs_sketch *sk, uint32_t m, const uint64_t *hv, size_t count,

@@ -1,11 +1,12 @@
 /*
  * measure.c
- *		Measuring how wrong a sketch is from the sketch itself.
+ *		Measures the noise of a sketch from its tables, and forecasts errors.
  *
- * The first pass finds the least and the largest counter, which say where bins begin
- * and how many are needed.  The second pass goes bucket by bucket.  For each counter it computes
- * the chance that this counter is the estimate of an absent key, and adds the chance to the
- * counter's bin.  thread has one histogram for each row instead, whose tails multiply.
+ * The first pass finds the least and the largest counter, which determine the first bin and the
+ * number of bins.  The second pass reads bucket after bucket.  For each counter it computes the
+ * chance that this counter is the estimate of an absent key, and adds the chance to the counter's
+ * bin.  For thread the second pass makes a histogram of each row, and multiplies the tails of all
+ * histograms.
  *
  * src/sketch/measure.c
  */
@@ -18,9 +19,8 @@
 /* ---- which buckets ---- */
 
 /*
- * For thread a bucket is one position in all rows.  For one probe a sample of the buckets is
- * enough.  For many probes the rarest noise decides and must not be missed, so all buckets are
- * read.
+ * In thread bucket i is counter i of all rows.  For one probe a sample of the buckets is enough.
+ * The error of many probes depends on the rarest noise, so all buckets are read.
  */
 uint64_t
 qs_noise_buckets(const qs_sketch *sk, uint64_t probes)
@@ -35,7 +35,7 @@ qs_noise_buckets(const qs_sketch *sk, uint64_t probes)
 /* Buckets between two pauses. */
 #define PAUSE 4096
 
-/* Read the i-th bucket of the sample, which is all n buckets, or evenly spaced ones. */
+/* Reads bucket i of the sample.  The sample has all n buckets, or evenly spaced buckets. */
 static void
 visit(const qs_noise *noise, const qs_sketch *sk, uint64_t i, uint64_t *value)
 {
@@ -71,7 +71,10 @@ find_range(qs_noise *noise, const qs_sketch *sk)
 
 /* ---- filling the bins with the chance of noise in each ---- */
 
-/* Buckets of plain counters.  The estimate of an absent key is the minimum of any d of them. */
+/*
+ * Fills the bins from buckets of plain counters.  The estimate of an absent key is the minimum of
+ * any d counters of a bucket.
+ */
 static void
 fill_plain(qs_noise *noise, const qs_sketch *sk)
 {
@@ -94,8 +97,8 @@ fill_plain(qs_noise *noise, const qs_sketch *sk)
 }
 
 /*
- * Fat buckets.  The estimate of an absent key is the minimum of one cell in each of any d
- * sub-buckets.
+ * Fills the bins from fat buckets.  The estimate of an absent key is the minimum of one cell in
+ * each of any d sub-buckets.
  */
 static void
 fill_fat(qs_noise *noise, const qs_sketch *sk)
@@ -125,7 +128,7 @@ fill_fat(qs_noise *noise, const qs_sketch *sk)
 	}
 }
 
-/* Turn the chance of each bin into the chance of noise beyond the bin. */
+/* Changes the chance of each bin into the chance of noise beyond the bin. */
 static void
 to_tails(double *chance, uint32_t bins)
 {
@@ -142,8 +145,9 @@ to_tails(double *chance, uint32_t bins)
 }
 
 /*
- * thread: the estimate of an absent key is the minimum of an independent counter in each row, so
- * the tails of the rows multiply.  Leaves tails in noise->above.
+ * Fills the bins of a thread sketch.  The estimate of an absent key is the minimum of one counter
+ * in each row.  The rows are independent, so their tails are multiplied.  noise->above then
+ * contains tails.
  */
 static qb_status
 fill_thread(qs_noise *noise, const qs_sketch *sk)
@@ -194,7 +198,7 @@ common_divisor(uint32_t a, uint32_t b)
 	return a;
 }
 
-/* The number of ways to choose k of n things. */
+/* Returns the number of ways to choose k of n elements. */
 static double
 choices(uint32_t n, uint32_t k)
 {
@@ -207,12 +211,13 @@ choices(uint32_t n, uint32_t k)
 }
 
 /*
- * The factor by which two keys of a bucket share their mask more often than by chance.  With a
- * table of H masks they draw one mask with chance 1/H.  Both masks are then rotated independently
- * (params.h), and are equal again with chance o / C(m, d).  Here o is the number of masks that are
- * no rotations of each other.  By Burnside's lemma o is the mean, over all rotations, of the number
- * of masks that a rotation leaves unchanged.  Two different masks of the table are equal with
- * chance 1 / C(m, d).
+ * Returns the factor by which two keys of a bucket have equal masks more often than with masks from
+ * all C(m, d).  Let H be the number of masks in the table.  Two keys draw the same mask of the
+ * table with chance 1/H.  Each key rotates this mask independently (params.h), and the rotated
+ * masks are equal with chance o / C(m, d).  Here o is the number of classes of masks.  A class has
+ * all rotations of a mask.  By Burnside's lemma o is the mean, over all rotations, of the number of
+ * masks that a rotation leaves unchanged.  If two keys draw different masks, the rotated masks are
+ * equal with chance 1 / C(m, d).
  */
 static double
 mask_repeats(const qs_sketch *sk)
@@ -234,7 +239,7 @@ mask_repeats(const qs_sketch *sk)
 	return 1 + (fixed / m - 1) / qs_mask_count(&sk->params);
 }
 
-/* ---- the whole ---- */
+/* ---- measuring ---- */
 
 static qb_status
 fill(qs_noise *noise, const qs_sketch *sk)
@@ -271,7 +276,7 @@ qs_noise_measure(qs_noise *noise, const qs_sketch *sk, uint64_t probes, const qb
 	return status;
 }
 
-/* ---- how wrong a sketch is: questions to its distribution of noise ---- */
+/* ---- errors from the distribution of noise ---- */
 
 /* Chances count as equal if they differ by less than this fraction. */
 #define ROUNDING 1e-9
@@ -287,7 +292,7 @@ qs_noise_free(qs_noise *noise)
 	noise->bins = noise->counts = 0;
 }
 
-/* The chance of noise beyond the last value of the bin before. */
+/* Returns the chance of noise beyond the last value of the preceding bin. */
 static double
 tail_before(const qs_noise *noise, uint32_t bin)
 {
@@ -295,8 +300,8 @@ tail_before(const qs_noise *noise, uint32_t bin)
 }
 
 /*
- * The mean is the sum, over all distances v, of the chance of noise above v.  Within a bin the tail
- * is taken to fall evenly.
+ * The mean is the base plus the sum, over all v >= 0, of the chance that the distance exceeds v.
+ * Within a bin this chance is assumed to fall linearly.
  */
 double
 qs_noise_mean(const qs_noise *noise)
@@ -314,7 +319,7 @@ qs_noise_mean(const qs_noise *noise)
 	return sum;
 }
 
-/* The first bin beyond which the chance is at most "tail". */
+/* Returns the first bin beyond which noise has a chance of at most "tail". */
 static uint32_t
 find_bin(const qs_noise *noise, double tail)
 {
@@ -333,7 +338,9 @@ find_bin(const qs_noise *noise, double tail)
 	return low;
 }
 
-/* Interpolates the quantile within its bin: the number of the bin's values needed, 1 .. width. */
+/*
+ * Interpolates the quantile within its bin.  Returns its rank, 1 .. width, among the bin's values.
+ */
 static uint64_t
 rank_in_bin(const qs_noise *noise, uint32_t bin, double tail)
 {
@@ -350,8 +357,8 @@ rank_in_bin(const qs_noise *noise, uint32_t bin, double tail)
 }
 
 /*
- * For several probes the whole bin is needed, because its rarest noise may come from a single heavy
- * key, anywhere in the bin.
+ * For several probes the error is the last value of the bin.  The rarest noise may be that of a
+ * single heavy key, which may be anywhere in the bin.
  */
 int64_t
 qs_noise_error(const qs_noise *noise, double confidence, uint64_t probes)
@@ -373,7 +380,7 @@ qs_noise_error(const qs_noise *noise, double confidence, uint64_t probes)
 	return distance < INT64_MAX ? (int64_t) distance : INT64_MAX;
 }
 
-/* Damaged bytes may give estimates below zero; the error is never below 0. */
+/* Estimates of damaged bytes may be below zero.  The error is at least 0. */
 qs_bounds
 qs_bounds_of(int64_t estimate, int64_t error)
 {
@@ -401,8 +408,8 @@ qs_values_sort(uint64_t *value, uint32_t count)
 }
 
 /*
- * chance[i] = C(count - 1 - i, k - 1) / C(count, k): value i is chosen, and the
- * other k - 1 chosen values are above it.
+ * chance[i] = C(count - 1 - i, k - 1) / C(count, k).  Value i is chosen, and all other chosen
+ * values are among the count - 1 - i values after it.
  */
 void
 qs_subset_chances(uint32_t count, uint32_t k, double *chance)
@@ -427,11 +434,11 @@ qs_subset_minimum(const uint64_t *value, uint32_t count, uint32_t k)
 	return mean;
 }
 
-/* Sum over all k-subsets of the 8 fractions of the product of their members. */
+/* Returns the sum, over all subsets of k of the 8 fractions, of the product of the subset. */
 static double
 sum_of_products(const double *fraction, uint32_t k)
 {
-	double sum[QS_SF_WIDTH + 1] = { 1 }; /* of products of 0, 1 and more fractions */
+	double sum[QS_SF_WIDTH + 1] = { 1 }; /* sum[i]: of products of i fractions */
 	uint32_t i, j;
 
 	for (j = 0; j < QS_SF_WIDTH; j++)
@@ -441,8 +448,8 @@ sum_of_products(const double *fraction, uint32_t k)
 }
 
 /*
- * Goes from the largest cell down.  The minimum is at least v if every chosen cell is at least v.
- * fraction[j] is the fraction of sub-bucket j's cells that are at least v.
+ * Visits the cells in descending order.  The minimum is at least v if every chosen cell is at least
+ * v.  fraction[j] is the fraction of sub-bucket j's cells that are at least v.
  */
 uint32_t
 qs_fat_chances(const uint64_t *cell, uint32_t stride, const uint32_t *size, uint32_t k,
@@ -482,32 +489,38 @@ qs_fat_chances(const uint64_t *cell, uint32_t stride, const uint32_t *size, uint
 
 /* ---- forecasting the error of a sketch of some size, before it is built ---- */
 
-/* The number of keys of a model, unless that gives it too few or too many buckets. */
+/* A model has this many keys, unless it would have too few or too many buckets. */
 #define MODEL_KEYS        (UINT64_C(1) << 18)
 #define MODEL_BUCKETS_MIN 64
 #define MODEL_BUCKETS_MAX 4096
 
-/* The largest average of a model's counters; more than a byte holds. */
+/*
+ * The largest average of a model's counters.  The value exceeds 255, the largest counter of one
+ * byte.
+ */
 #define MODEL_COUNT 512
 
-/* The fraction of a bucket's keys that each of its counters gets. */
+/* Returns the fraction of a bucket's keys that own a given counter. */
 static double
 counter_fraction(const qs_params *p)
 {
 	return qs_has_rows(p->structure) ? 1 : (double) p->depth / qs_bucket_width(p->structure);
 }
 
-/* Gives weights to keys, one after another. */
+/* Assigns weights to the keys of a model. */
 typedef struct giver
 {
 	const qs_load *load;
 	uint64_t state; /* state of the random draws */
 	double weight;  /* average weight of a key */
 	double keys;    /* number of keys so far */
-	double given;   /* weight so far */
+	double given;   /* sum of all weights so far */
 } giver;
 
-/* The next key's weight.  It is drawn from the weights of the load, or keeps the sum right. */
+/*
+ * Returns the next key's weight, which is drawn from the weights of the load.  If the load has no
+ * weights, returns the average weight, rounded such that the sum of all weights is right.
+ */
 static int64_t
 give(giver *g)
 {
@@ -523,7 +536,7 @@ give(giver *g)
 	return (int64_t) own;
 }
 
-/* Add "count" keys.  They are drawn at random, but are the same keys each time. */
+/* Adds "count" pseudorandom keys, which are the same in each forecast. */
 static qb_status
 fill_model(qs_sketch *sk, uint64_t count, giver *g)
 {
@@ -552,7 +565,7 @@ fill_model(qs_sketch *sk, uint64_t count, giver *g)
 	return QB_OK;
 }
 
-/* The largest weight of a key. */
+/* Returns the largest weight of a key. */
 static double
 largest_weight(const qs_load *load)
 {
@@ -583,7 +596,7 @@ build_model(qs_sketch *model, const qs_params *params, double in_bucket, const q
 	return status == QB_OK ? fill_model(model, keys, &g) : status;
 }
 
-/* The model's error, scaled to a sketch with "times" as many keys in each bucket. */
+/* Computes the error of a sketch that has "times" as many keys per bucket as the model. */
 static qb_status
 measure_model(qs_forecast *forecast, const qs_sketch *model, double times, double confidence,
 			  const qb_memory *memory)
@@ -604,7 +617,10 @@ measure_model(qs_forecast *forecast, const qs_sketch *model, double times, doubl
 	return QB_OK;
 }
 
-/* Few keys are all kept exactly, in entries of 16 bytes. */
+/*
+ * Forecasts an explicit sketch.  An explicit sketch has no error, and an entry of 16 bytes for each
+ * key.
+ */
 static void
 forecast_explicit(qs_forecast *forecast, double keys)
 {
@@ -612,7 +628,7 @@ forecast_explicit(qs_forecast *forecast, double keys)
 	forecast->table_bytes = 16 * keys;
 }
 
-/* Bytes of the whole sketch's counters, with the width that its total needs. */
+/* Returns the bytes of all tables of the sketch, with the counter width that its total needs. */
 static double
 table_bytes(const qs_sketch *model, const qs_params *params, double total)
 {

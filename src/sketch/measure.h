@@ -1,10 +1,10 @@
 /*
  * measure.h
- *		Measuring a sketch: its buckets as numbers, their distribution, and the errors that follow.
+ *		Measures the noise of a sketch, and computes errors, unbiased estimates and forecasts.
  *
- * Bins.  Each small distance has a bin of its own.  Above them each doubling has 2^8 bins,
- * so a bin's width is at most 1/256 of its distance.  There are 14,592 bins for all
- * distances below 2^64.
+ * A bin is a range of distances.  Each distance below 512 has a separate bin.  Above 512 each
+ * doubling of the distance has 2^8 bins, so a bin's width is at most 1/256 of its distances.  There
+ * are 14,592 bins for all distances below 2^64.
  *
  * src/sketch/measure.h
  */
@@ -27,14 +27,14 @@ qs_bin_of(uint64_t distance)
 	return (shift << QS_BINS_LOG2) + (uint32_t) (distance >> shift);
 }
 
-/* The number of distances in the bin. */
+/* Returns the number of distances in the bin. */
 QB_INLINE uint64_t
 qs_bin_width(uint32_t bin)
 {
 	return bin < 2 * QS_BINS_FINE ? 1 : UINT64_C(1) << ((bin >> QS_BINS_LOG2) - 1);
 }
 
-/* The least distance in the bin. */
+/* Returns the least distance in the bin. */
 QB_INLINE uint64_t
 qs_bin_start(uint32_t bin)
 {
@@ -44,34 +44,39 @@ qs_bin_start(uint32_t bin)
 /*
  * ---- the errors of a sketch, measured from the sketch itself ----
  *
- * An estimate is the key's own weight plus noise: the weight of other keys that met
- * it in all of its d counters.  A key that was never added has no weight of its own,
- * so its estimate is noise alone.  The hash decides which counters it gets: any
- * bucket and any d of its m counters (thread: any counter of each row) with equal
- * chance.  So the table holds the distribution of the noise, which can be read off exactly.  For a
- * key that is present, the noise has the distribution of the table without that key, which nowhere
- * exceeds the distribution of the whole table.
+ * An estimate is the key's weight plus noise.  The noise is the weight of all other keys in the
+ * least of the key's counters.  A key that was never added has no weight, so its estimate is only
+ * noise.  The hash chooses the counters of such a key with equal chance: any bucket and any d of
+ * the m counters (thread: any counter of each row).  So the distribution of this noise can be
+ * computed exactly from the table.
  *
- * A confidence applies to one key that was chosen without a look at the sketch.  To probe many keys
- * and pick the largest estimates means to pick the keys with the most noise.  Then an error must
- * hold for all n probed keys.  It does so if each key exceeds it with a chance of at most (1 -
- * confidence) / n.  This needs no independence.  Far out in the tail it matters that masks come
- * from a table (params.h).  The worst case, the very mask of a heavy key, is somewhat likelier than
- * it would be among all C(m, d) masks.  The error for several probes allows for that.
+ * For a key that was added, the noise has the distribution of the table without this key.  The
+ * chance that this noise exceeds a limit is at most that for the whole table.
  *
- * qs_noise holds the distribution.  It is measured once per sketch (qs_noise_init), and then gives
- * the error for any confidence.  Measuring costs two passes over the table and up to 120 kB; for
- * thread, that much for each row while it works.  For one probe at most 2^22 counters are read, so
- * of larger tables only evenly spaced buckets.  For several probes all counters are read.  The
- * distribution describes the sketch as it was, and does not follow later changes.
+ * A confidence applies to one key that was chosen without knowledge of the sketch.  Among n probed
+ * keys, those with the largest estimates tend to have the most noise.  So an error for probed keys
+ * must hold for all n keys.  It holds if the noise of each key exceeds the error with a chance of
+ * at most (1 - confidence) / n.  The keys need not be independent.
  *
- * Limits.  A noise below base + 512 is a bin of its own.  Above, bins have a width
- * of 1/256 of the distance from the base, and are interpolated (for several probes:
- * taken in whole).  Counts are integers, so if a confidence lies between two counts, its error is
- * the larger count, and holds more often than requested.  Estimates of a full or device part of sf
- * come from slim counters, which heavy keys share with less noise than absent keys: the error for
- * heavy keys holds more often, too.  For one probe, masks are treated as drawn from all C(m, d),
- * which is nearly true for a table of at least C(m, d) / m masks.
+ * Because masks come from a table (params.h), a key has the mask of a heavy key somewhat more often
+ * than if masks were drawn from all C(m, d) masks.  This matters for rare, large noise.  So the
+ * error for several probes includes this effect.
+ *
+ * qs_noise contains the distribution.  qs_noise_init() measures a sketch once, and then qs_noise
+ * gives the error for any confidence.  Measuring takes two passes over the table and up to 120 kB
+ * of memory.  For thread it takes up to 120 kB for each row.  For one probe at most 2^22 counters
+ * are read.  Of larger tables only evenly spaced buckets are read.  For several probes all counters
+ * are read.  Later changes of the sketch do not change the distribution.
+ *
+ * Limits.  Each noise below base + 512 has a separate bin.  Above base + 512 a bin's width is up to
+ * 1/256 of the distance from the base.  For one probe the error is interpolated within its bin.
+ * For several probes it is the end of the bin.  If a confidence is between the chances of two
+ * counts, the error is the larger count, and holds more often than requested.
+ *
+ * Estimates of a full or device part of sf come from slim counters.  The noise of heavy keys in
+ * slim counters is smaller than that of absent keys.  So the error of heavy keys holds more often
+ * than requested.  For one probe, masks are treated as drawn from all C(m, d) masks.  This is
+ * nearly true if the table has at least C(m, d) / m masks.
  *
  * Derivations and measured calibration: docs/engineering/accuracy.md.
  */
@@ -79,27 +84,27 @@ qs_bin_start(uint32_t bin)
 typedef struct qs_noise
 {
 	const qb_memory *memory;
-	double *above;            /* by bin: the chance of noise beyond the bin's last value */
-	uint32_t bins;            /* 0: no noise, as for explicit sketches */
-	uint64_t base;            /* least noise; the bins begin here */
+	double *above;            /* by bin: chance that the noise exceeds the bin's last value */
+	uint32_t bins;            /* number of bins; 0: no noise, as in explicit sketches */
+	uint64_t base;            /* least noise, at which the bins begin */
 	uint64_t most;            /* largest noise */
 	uint64_t buckets;         /* number of buckets read */
 	double repeats;           /* factor by which keys share masks more often than by chance */
 	double mean;              /* expected noise */
 	double mean_weight;       /* weight of the mean in unbiased estimates */
-	double *average_estimate; /* device parts: the average estimate of growing counts */
+	double *average_estimate; /* device part: average estimate, by ascending counts */
 	uint32_t counts;          /* number of counts in "average_estimate" */
 } qs_noise;
 
-/* What is certain and what is likely about a key's count. */
+/* Bounds of a key's count. */
 typedef struct qs_bounds
 {
-	int64_t lower;    /* holds as often as the error holds; not below 0 */
-	int64_t estimate; /* what qsketch_estimate says */
-	int64_t upper;    /* always holds, unless keys were removed that had not been added */
+	int64_t lower;    /* lower bound, with the confidence of the error; at least 0 */
+	int64_t estimate; /* result of qsketch_estimate */
+	int64_t upper;    /* upper bound, certain if only added keys were removed */
 } qs_bounds;
 
-/* The bin of a noise.  The noise is at least the base. */
+/* Returns the bin of a noise that is at least noise->base. */
 QB_INLINE uint32_t
 qs_noise_bin(const qs_noise *noise, uint64_t value)
 {
@@ -110,42 +115,45 @@ qs_noise_bin(const qs_noise *noise, uint64_t value)
 
 extern void qs_noise_free(qs_noise *noise);
 
-/* The expected noise. */
+/* Returns the expected noise. */
 extern double qs_noise_mean(const qs_noise *noise);
 
 /*
- * The least error that the noise does not exceed, with at least this confidence (0 to 1).  It
- * applies to one key (probes 1), or to all of "probes" distinct keys together.
+ * Returns the least error that the noise does not exceed, with at least this confidence (0 to 1).
+ * If probes is 1, the confidence applies to one key.  Otherwise it applies to all of "probes"
+ * distinct keys together.
  */
 extern int64_t qs_noise_error(const qs_noise *noise, double confidence, uint64_t probes);
 
-/* Bounds of the count of a key from its estimate and the sketch's error, which is not below 0. */
+/* Returns bounds of a key's count from its estimate and the sketch's error, which is at least 0. */
 extern qs_bounds qs_bounds_of(int64_t estimate, int64_t error);
 
 /*
  * ---- chances of a random choice in a bucket ----
  *
- * Two computations share these functions: measuring, and unbiased estimates.  Both sort a bucket's
- * counters, and need the chance that a counter is the minimum of a random choice.
+ * Measuring and unbiased estimates share these functions.  Both sort a bucket's counters, and
+ * compute the chance that a counter is the minimum of a random choice.
  */
 
 /* Sort values in ascending order. */
 extern void qs_values_sort(uint64_t *value, uint32_t count);
 
 /*
- * chance[i], for i = 0 .. count - k, is the chance that value i of "count" ascending values is the
- * least of k values chosen at random, 1 <= k <= count.  Larger values have no chance.
+ * Sets chance[i], for i = 0 .. count - k, to the chance that value i of "count" ascending values is
+ * the least of k random values.  Larger values are never the least.  1 <= k <= count.
  */
 extern void qs_subset_chances(uint32_t count, uint32_t k, double *chance);
 
-/* Mean of the minimum of k of "count" ascending values, over all choices of k values. */
+/*
+ * Returns the mean of the minimum of k of "count" ascending values, over all choices of k values.
+ */
 extern double qs_subset_minimum(const uint64_t *value, uint32_t count, uint32_t k);
 
 /*
- * Values and chances of the minimum in a fat bucket, if k of 8 sub-buckets and a cell in each are
- * chosen.  Sub-bucket j has size[j] >= 1 cells, ascending, in "cell" from index j * stride on.
- * Writes the values that the minimum can take (at most one for each cell, and zero) and their
- * chances.  Returns the number of values.
+ * Computes the distribution of the minimum in a fat bucket, if k of 8 sub-buckets and one cell in
+ * each are chosen at random.  Sub-bucket j has size[j] >= 1 ascending cells, in "cell" from index j
+ * * stride on.  Writes the possible values of the minimum and their chances.  Returns the number of
+ * values, at most the number of cells plus 1.
  */
 extern uint32_t qs_fat_chances(const uint64_t *cell, uint32_t stride, const uint32_t *size,
 							   uint32_t k, uint64_t *value, double *chance);
@@ -155,13 +163,13 @@ extern uint32_t qs_fat_chances(const uint64_t *cell, uint32_t stride, const uint
 /* The most counters that are read for one probe. */
 #define QS_NOISE_COUNTERS (UINT64_C(1) << 22)
 
-/* The number of buckets that are read for this many probes; 0 in explicit encoding. */
+/* Returns the number of buckets that are read for this many probes, or 0 in explicit encoding. */
 extern uint64_t qs_noise_buckets(const qs_sketch *sk, uint64_t probes);
 
 /*
- * Measure a sketch, owned or view.  With "probes" 1 the noise gives errors of one probe, else of
- * any number of probes.  QB_NO_MEMORY is the only error.  Only qs_noise_init() also measures what
- * unbiased estimates need.
+ * Measures a sketch, owned or view.  If "probes" is 1, the noise gives errors of one probe, else of
+ * any number of probes.  QB_NO_MEMORY is the only error.  Unbiased estimates need qs_noise_init()
+ * instead.
  */
 extern qb_status
 qs_noise_measure(qs_noise *noise, const qs_sketch *sk, uint64_t probes, const qb_memory *memory);
@@ -169,37 +177,37 @@ qs_noise_measure(qs_noise *noise, const qs_sketch *sk, uint64_t probes, const qb
 /*
  * ---- estimates without the minimum's bias, from the same bucket ----
  *
- * The minimum is never too small.  So on average it is too large, and in an overloaded sketch far
- * too large.  But the noise can be seen next to the key.  The m - d counters of its bucket that the
- * key does not own hold what other keys put there.  Masks are random, so these counters are
- * exchangeable with the noise in the key's own counters.
+ * The minimum of a key's counters is never below its count.  So the minimum is too large on
+ * average, and far too large in an overloaded sketch.  But the key's bucket shows the noise.  The
+ * bucket has m - d counters that the key does not own, which contain only other keys.  Masks are
+ * random, so these counters have the same distribution as the noise in the key's counters.
  *
- * The minimum of d such counters, averaged over all choices of d, is the average estimate of an
- * absent key.  It is an unbiased estimate of the error of the key's minimum.  In the same way, the
- * mean of all such counters is an unbiased estimate of the error of the mean of the key's counters.
- * The two corrected estimates are mixed by a weight that each sketch chooses for itself (qs_noise):
- * the means get nearly all weight where many light keys make the noise, and the minimum gets all
- * weight where few heavy keys make it.
+ * The minimum of d of these counters, averaged over all choices of d, is an unbiased estimate of
+ * the noise in the key's minimum.  The mean of these counters is an unbiased estimate of the noise
+ * in the mean of the key's counters.  Subtracting the noise gives two unbiased estimates, by
+ * minimum and by mean.  They are mixed by a weight that is measured for each sketch (qs_noise).  If
+ * many light keys make the noise, the estimate by mean has nearly all weight.  If few heavy keys
+ * make the noise, the estimate by minimum has all weight.
  *
- * Estimates are signed: rare keys come out above zero about as often as below, which
- * makes sums and averages of estimates right.  For a single key, clipping to 0 ..
- * minimum is the better guess.
+ * Unbiased estimates may be negative.  Estimates of rare keys are negative about as often as
+ * positive, so sums and averages of estimates have no bias.  For a single key, the estimate is more
+ * accurate after clipping to 0 .. minimum.
  *
- * A sketch with exact estimates for most keys gains nothing from this.  There the minimum is the
- * better estimate.
+ * If the minimum is exact for most keys of a sketch, it is more accurate than the unbiased
+ * estimate.
  *
  * Derivations and measurements: docs/engineering/accuracy.md.
  */
 
-/* True if qs_estimate_unbiased() needs this sketch measured first. */
+/* True if qs_estimate_unbiased() needs the noise of this sketch. */
 extern bool qs_unbiased_needs_noise(const qs_sketch *sk);
 
-/* qs_noise_measure(), and in addition the measures that unbiased estimates need. */
+/* qs_noise_measure(), which also measures what unbiased estimates need. */
 extern qb_status
 qs_noise_init(qs_noise *noise, const qs_sketch *sk, uint64_t probes, const qb_memory *memory);
 
 /*
- * An estimate without bias.  It is exact for explicit sketches.  "noise" may be NULL if
+ * Returns an unbiased estimate, which is exact for explicit sketches.  "noise" may be NULL if
  * qs_unbiased_needs_noise() is false.
  */
 extern double
@@ -208,62 +216,64 @@ qs_estimate_unbiased(const qs_sketch *sk, const qs_noise *noise, uint64_t finger
 /*
  * ---- unbiased estimates from the device part of an sf sketch ----
  *
- * A slim counter is the maximum of z cells, so a heavy key hides what other keys put
- * into its sub-bucket.  The overestimate of a key falls with its count, from the
- * noise of an absent key to the noise of its own cells.  Without the fat table, the
- * cells' distribution is derived from that of the slim counters, each the maximum of
- * z independent cells.  From this follows g(f), the average of the minimum for a key of count f.
- * The unbiased estimate is the inverse of g.
+ * A slim counter is the maximum of z cells, so the cell of a heavy key hides the other cells of its
+ * sub-bucket.  The noise of a key falls as its count grows, from the noise of an absent key to the
+ * noise of its own cells.  A device part has no fat table, so the distribution of cells is derived
+ * from that of the slim counters, each the maximum of z independent cells.  From the distribution
+ * of cells follows g(f), the average estimate of a key of count f.  The unbiased estimate is the
+ * inverse of g.
  *
- * Unlike all other unbiased estimates this one is approximate.  Cells are taken as
- * independent and the same in all buckets, so a heavy neighbour is not noticed.
- * Where the noise hides small counts, the slim counters have almost no information about these.  Up
- * to a third of the minimum's bias is left.  Derivation and measurements:
+ * Unlike all other unbiased estimates, this estimate is approximate.  It treats cells as
+ * independent, and as equally distributed in all buckets.  So it does not notice a heavy key in the
+ * same bucket.  The slim counters have almost no information about counts that are smaller than the
+ * noise.  Up to a third of the minimum's bias remains.  Derivation and measurements:
  * docs/engineering/accuracy.md.
  */
 
 /*
  * ---- forecasting the error of a sketch of some size, before it is built ----
  *
- * What happens in a bucket does not depend on how many other buckets there are.  So the error of a
- * sketch with a number of distinct keys of equal counts is measured in a model of the sketch.  The
- * model has the sketch's number of keys in a bucket, but fewer buckets.  It is filled at random,
- * but always in the same way.  That holds for every structure and depth;
- * docs/engineering/accuracy.md compares such measurements with the formulas.
+ * The contents of a bucket do not depend on the number of other buckets.  So the error of a sketch
+ * is measured in a model, which has the sketch's number of keys per bucket but fewer buckets.  Its
+ * keys have equal counts, and are pseudorandom but the same in each forecast.  A model works for
+ * every structure and depth.  docs/engineering/accuracy.md compares these measurements with
+ * formulas.
  *
- * Where a bucket has too many keys to draw them all, the model has fewer, and their
- * noise is scaled as the noise of sums of many keys: its mean grows as their number,
- * its distance from the mean as the square root of their number.
+ * If a bucket has too many keys, the model has fewer keys per bucket, and their noise is scaled as
+ * the noise of sums.  The mean of the noise grows with the number of keys.  The distance of the
+ * error from this mean grows with the square root of the number.
  *
- * Keys of unequal counts make smaller errors in most sketches: a heavy key hurts
- * only the few keys that meet it, and leaves less weight for the rest.  Where counts
- * differ by orders of magnitude, as sums of bytes do, equal counts are a bad model.
- * The model's keys then get weights drawn from the weights of some keys of the data.
+ * In most sketches keys of unequal counts cause smaller errors than keys of equal counts.  A heavy
+ * key adds noise only to the few keys that share its counters, and leaves less weight for all other
+ * keys.  If counts differ by orders of magnitude, as sums of bytes do, equal counts are a bad
+ * model.  For such data the weights of the model's keys are drawn from a sample of the data's
+ * weights.
  *
- * Not for the parts of sf.
+ * Forecasts are not made for device and host parts of sf.
  */
 
 typedef struct qs_forecast
 {
-	double error;       /* the error, as from qs_noise_error() for one probe */
-	double table_bytes; /* the most bytes of its tables, or of its entries */
+	double error;       /* the error that qs_noise_error() gives for one probe */
+	double table_bytes; /* bytes of all tables, or of all entries */
 } qs_forecast;
 
-/* Largest weight of a key that a model takes. */
+/* The largest weight of a key in a model. */
 #define QS_FORECAST_WEIGHT (INT64_C(1) << 43)
 
 /* The expected contents of a sketch. */
 typedef struct qs_load
 {
-	double total;          /* sum of all weights; the number of rows, if each has weight 1 */
-	double keys;           /* distinct keys, at least 1 */
-	const int64_t *weight; /* of some keys, 0 .. QS_FORECAST_WEIGHT; NULL: all total / keys */
-	uint64_t weights;      /* length of "weight", whose mean is total / keys */
+	double total; /* sum of all weights; the number of rows, if each has weight 1 */
+	double keys;  /* distinct keys, at least 1 */
+	const int64_t
+		*weight; /* weights of sampled keys, 0 .. QS_FORECAST_WEIGHT; NULL: all are total / keys */
+	uint64_t weights; /* length of "weight", whose mean is total / keys */
 } qs_load;
 
 /*
- * Forecast the error and size of a sketch with these parameters after this load, for
- * a confidence from 0 to less than 1.  QB_NO_MEMORY is the only error.
+ * Forecasts the error and the size of a sketch with these parameters and this load.  The confidence
+ * is at least 0 and less than 1.  QB_NO_MEMORY is the only error.
  */
 extern qb_status qs_forecast_make(qs_forecast *forecast, const qs_params *params,
 								  const qs_load *load, double confidence, const qb_memory *memory);

@@ -2,9 +2,9 @@
  * merge.c
  *		Merging, subtracting and folding sketches.
  *
- * Only sketches of the same parameters are merged and subtracted, by accumulate(), an
- * operation of the structures on dense tables.  Folding walks over the buckets (pieces.h)
- * and writes what it finds into new tables.
+ * Merging and subtracting need equal parameters.  Both use accumulate(), an operation of the
+ * structures on dense tables.  Folding walks over the nonzero buckets (pieces.h), and adds these
+ * buckets to new tables.
  *
  * src/sketch/merge.c
  */
@@ -13,7 +13,7 @@
 #include "sketch/explicit.h"
 #include "sketch/pieces.h"
 
-/* The entries of an explicit sketch, which has at most this many. */
+/* The entries of an explicit sketch as arrays. */
 typedef struct entry_arrays
 {
 	uint64_t fingerprint[QS_EXPLICIT_MAX];
@@ -38,8 +38,8 @@ entries_to_arrays(const qs_sketch *from, entry_arrays *a)
 }
 
 /*
- * Add the entries of "from" to "into".  The total of "into" includes them already,
- * and "into" turns dense when its entries are too many.
+ * Adds the entries of "from" to "into", and makes "into" dense if "into" has too many entries.  The
+ * total of "into" already includes the entries of "from".
  */
 static qb_status
 add_explicit(qs_sketch *into, const qs_sketch *from)
@@ -65,7 +65,7 @@ add_explicit(qs_sketch *into, const qs_sketch *from)
 	return status;
 }
 
-/* Make an empty dense sketch of n buckets, with counters wide enough for "total". */
+/* Makes an empty dense sketch of n buckets, with counters wide enough for "total". */
 static qb_status
 empty_dense(qs_sketch *to, const qs_sketch *like, uint64_t n, int64_t total)
 {
@@ -79,7 +79,8 @@ empty_dense(qs_sketch *to, const qs_sketch *like, uint64_t n, int64_t total)
 }
 
 /*
- * Write a bucket of a walk into a dense sketch, where it is empty, in blocks of "width" counters.
+ * Adds a bucket of a walk to a dense sketch, in which this bucket is zero, in blocks of "width"
+ * counters.
  */
 static qb_status
 put_bucket(qs_sketch *to, const qs_walk *walk, uint32_t width)
@@ -99,7 +100,7 @@ put_bucket(qs_sketch *to, const qs_walk *walk, uint32_t width)
 	return status;
 }
 
-/* Make a dense sketch of n buckets with the counts of "from", which is dense. */
+/* Makes "to" a dense sketch of n buckets with the counts of the dense sketch "from". */
 static qb_status
 fold_dense(qs_sketch *to, const qs_sketch *from, uint64_t n)
 {
@@ -168,7 +169,7 @@ qs_merge_begin(qs_sketch *into, const qs_sketch *from)
 	{
 		int64_t total = into->total;
 
-		/* use the total of both, so that counters get the width for it */
+		/* the total of both sketches decides the width of counters */
 		into->total += from->total;
 		status = qs_make_dense(into);
 		into->total = total;
@@ -193,9 +194,9 @@ qs_merge(qs_sketch *into, const qs_sketch *from)
 }
 
 /*
- * A sketch that was merged into and not read since will probably be merged into again.  So it
- * defers carries from its second merge on.  If a read follows every merge, as in window functions,
- * nothing is deferred.  Merging a compact sketch is not deferred, because it has few counters.
+ * If a sketch was not read after a merge, another merge into it is likely.  So carries are deferred
+ * from the second merge on.  If a read follows every merge, as in window functions, nothing is
+ * deferred.  Merging a compact sketch is not deferred, because a compact sketch has few counters.
  */
 qb_status
 qs_merge_deferred(qs_sketch *into, const qs_sketch *from)
@@ -212,7 +213,7 @@ qs_merge_deferred(qs_sketch *into, const qs_sketch *from)
 	return status;
 }
 
-/* Remove the entries of "from" from "into", either all or none. */
+/* Removes either all entries of "from" from "into", or none of them. */
 static qb_status
 remove_explicit(qs_sketch *into, const qs_sketch *from)
 {
@@ -278,8 +279,8 @@ qs_subtract(qs_sketch *into, const qs_sketch *from)
 /*
  * ---- slices ----
  *
- * The tables of a slice begin inside the tables of its sketch.  So a structure's accumulate() works
- * on slices as on sketches.
+ * A slice in place is a qs_sketch whose tables begin inside the tables of the whole sketch.  So a
+ * structure's accumulate() works on slices without changes.
  */
 
 uint64_t
@@ -288,7 +289,7 @@ qs_slice_units(const qs_params *p)
 	return qs_has_rows(p->structure) ? p->n * p->depth : p->n;
 }
 
-/* No keys are added to a slice, so it needs no more than one mask. */
+/* No keys are added to a slice, so one mask is enough. */
 qs_params
 qs_slice_params(const qs_params *p, uint64_t count)
 {
@@ -302,8 +303,8 @@ qs_slice_params(const qs_params *p, uint64_t count)
 }
 
 /*
- * A slice in place, with all high buckets of the sketch, since it is not known which ones belong to
- * the slice.
+ * Returns a slice in place.  The slice has all high buckets of the sketch, because a slice's high
+ * buckets are not stored side by side.
  */
 static qs_sketch
 slice_of(const qs_sketch *sk, qs_slice units)
@@ -322,9 +323,9 @@ slice_of(const qs_sketch *sk, qs_slice units)
 }
 
 /*
- * Make room for the high buckets that a slice can ask for: one for each bucket with a counter of
- * 256 or more, and one for each high bucket of "from". accumulate() cannot make this room for a
- * slice in place, because it would limit the room to the number of the slice's buckets.
+ * Allocates the high buckets that adding to a slice may need: one for each bucket with a counter of
+ * 256 or more, and one for each high bucket of "from".  For a slice in place accumulate() would
+ * allocate too few: at most as many high buckets as the slice has buckets.
  */
 static qb_status
 reserve(qs_sketch *into, qs_slice to, const qs_sketch *from)
@@ -375,7 +376,7 @@ qs_add_slice(qs_sketch *slice, const qs_sketch *from, qs_slice units)
 	qb_status status;
 
 	if (qs_has_extra(&params))
-		params.part = QS_PART_HOST; /* what sf adds; its slim table follows from that */
+		params.part = QS_PART_HOST; /* sf adds fat tables, from which its slim table follows */
 	if (slice->params.n == 0)
 		qs_init(slice, &params, slice->memory);
 	if (!qs_params_mergeable(&slice->params, &params) || !qb_keys_match(&slice->keys, &from->keys))

@@ -1,16 +1,19 @@
 /*
  * moments.c
- *		Moments of counts: pairs of equal keys, and distinct keys.
+ *		Estimates the number of distinct keys of a sketch, and the size of a join of two
+ *		sketches.
  *
  * moments.h has the derivations.
  *
- * The variance of a bucket's product is k times a sum over pairs of different keys x
- * and y, of f_x f_x g_y g_y + f_x g_x f_y g_y.  This sum is the product of the second moments F and
- * G of the bucket's counts, plus the square of the bucket's product, minus the contribution of
- * single keys to both terms.  k is the variance of how often two keys meet, in units in which a key
- * meets itself once.  For plain counters it is 1 / (m - 1).  If one heavy key makes nearly all of
- * the second moment, its counters can be recognized and are treated separately.  Keys of other
- * buckets count as light, which overestimates the variance a little.
+ * The variance of a bucket's product is k * S.  S is the sum, over pairs of different keys x and y,
+ * of f_x f_x g_y g_y + f_x g_x f_y g_y.  Let F and G be the second moments of the bucket's counts
+ * in the two sketches.  Then S is F * G, plus the square of the bucket's product, minus the
+ * contribution of single keys to both terms.  k is the variance of the number of counters that two
+ * keys share, divided by the square of d - d * d / m.  For plain counters k is 1 / (m - 1).
+ *
+ * If one heavy key has nearly all of a second moment, its counters can be recognized and are
+ * treated separately.  Keys of all other buckets are treated as light, which overestimates the
+ * variance a little.
  *
  * src/sketch/moments.c
  */
@@ -22,12 +25,12 @@
 #include "sketch/pieces.h"
 
 /*
- * From this fraction of the variance on, the d largest counters are taken as those of one heavy
- * key.
+ * If the d largest counters make at least this fraction of the variance, they are treated as the
+ * counters of one heavy key.
  */
 #define HEAVY_FRACTION 0.9
 
-/* Counters between two pauses, and buckets between two pauses. */
+/* The numbers of counters and of buckets between two pauses. */
 #define PAUSE   65536
 #define BUCKETS 4096
 
@@ -36,11 +39,11 @@ typedef struct layout
 {
 	uint32_t m;     /* counters of a bucket */
 	uint32_t d;     /* counters of a key */
-	double unit;    /* <a, b> less its mean counts a key's product so often: d - d * d / m */
-	double meeting; /* variance of how often two keys meet; the k of the file's comment */
+	double unit;    /* how often <a, b>, less its mean, counts a key's product: d - d * d / m */
+	double meeting; /* k of the file's opening comment */
 } layout;
 
-/* Sums of squares and of products of counters after their mean is subtracted. */
+/* Sums of squares and of products of counters after subtraction of their mean. */
 typedef struct moments
 {
 	double aa;
@@ -63,7 +66,7 @@ qs_has_product(const qs_sketch *sk)
 
 /* ---- one bucket ---- */
 
-/* The mean of the counters whose mark in "in" equals "wanted". */
+/* Returns the mean of all counters i for which in[i] equals "wanted". */
 static double
 mean_of(const uint64_t *value, const bool *in, bool wanted, uint32_t count)
 {
@@ -80,7 +83,7 @@ mean_of(const uint64_t *value, const bool *in, bool wanted, uint32_t count)
 	return (double) sum / number;
 }
 
-/* Mark the d largest counters. */
+/* Sets in[i] for the d largest counters. */
 static void
 find_largest(const uint64_t *value, const layout *l, bool *in)
 {
@@ -98,14 +101,17 @@ find_largest(const uint64_t *value, const layout *l, bool *in)
 	}
 }
 
-/* The mean of the marked counters minus the mean of the unmarked ones. */
+/* Returns the mean of the counters in "in", minus the mean of all other counters. */
 static double
 contrast(const uint64_t *value, const bool *in, uint32_t count)
 {
 	return mean_of(value, in, true, count) - mean_of(value, in, false, count);
 }
 
-/* Moments about two means, one for the marked counters and one for the unmarked ones. */
+/*
+ * Returns the moments about two means: element 1 for the counters in "in", element 0 for all other
+ * counters.
+ */
 static moments
 moments_about(const uint64_t *a, const uint64_t *b, const bool *in, const double *mean_a,
 			  const double *mean_b, uint32_t count)
@@ -142,7 +148,7 @@ bucket_moments(const uint64_t *a, const uint64_t *b, const bool *in, uint32_t co
 	return moments_about(a, b, in ? in : none, mean_a, mean_b, count);
 }
 
-/* The sum over pairs of different keys if all keys are light. */
+/* Returns S of the file's opening comment if all keys are light. */
 static double
 light_pairs(const layout *l, const moments *s)
 {
@@ -154,8 +160,8 @@ light_pairs(const layout *l, const moments *s)
 }
 
 /*
- * The sum over pairs of different keys if one heavy key owns the marked counters.  It has the pairs
- * of the heavy key with light keys, and the pairs of light keys.
+ * Returns S if one heavy key owns the counters in "in".  S has the pairs of the heavy key with
+ * light keys, and the pairs of light keys.
  */
 static double
 heavy_pairs(const layout *l, const uint64_t *a, const uint64_t *b, const bool *in)
@@ -172,8 +178,8 @@ heavy_pairs(const layout *l, const uint64_t *a, const uint64_t *b, const bool *i
 }
 
 /*
- * The fraction of the counters' variance that is due to the d largest counters being larger than
- * the rest.
+ * Sets in[i] for the d largest counters.  Returns the fraction of the variance that is due to the
+ * difference between these and all other counters.
  */
 static double
 heavy_fraction(const layout *l, const uint64_t *value, double variance, bool *in)
@@ -205,8 +211,8 @@ bucket_term(const layout *l, const uint64_t *a, const uint64_t *b)
 /* ---- all buckets ---- */
 
 /*
- * The variance of how often two keys meet in a fat bucket.  The number of sub-buckets that both
- * keys chose varies, and in each of these they share a cell with chance 1 / z.
+ * Returns k for a fat bucket.  The number of sub-buckets that both keys chose varies, and in each
+ * shared sub-bucket the keys share a cell with chance 1 / z.
  */
 static double
 fat_meeting(uint32_t d, uint32_t z, double unit)
@@ -231,8 +237,8 @@ layout_of(const qs_sketch *sk)
 }
 
 /*
- * The sum over the buckets that hold something in both sketches.  Any other bucket adds 0, because
- * if all its counters in one sketch are 0, so are their mean, their moments, and f.
+ * Returns the sum over the buckets that are nonzero in both sketches.  All other buckets add 0: if
+ * all counters of a bucket are 0 in one sketch, the moments of these counters are 0.
  */
 static qs_product
 sum_of_buckets(const qs_sketch *a, const qs_sketch *b, uint64_t n, const qb_memory *memory)
@@ -282,7 +288,7 @@ median(double *value, uint32_t count)
 	return (value[(count - 1) / 2] + value[count / 2]) / 2;
 }
 
-/* The variance of the median of "count" normally distributed numbers with variance 1. */
+/* Returns the variance of the median of "count" normally distributed numbers with variance 1. */
 static double
 median_variance(uint32_t count)
 {
@@ -291,7 +297,7 @@ median_variance(uint32_t count)
 	return count == 2 ? 0.5 : pi / (2 * (count - 1) + pi);
 }
 
-/* Sums over the counters of one row, after their mean is subtracted. */
+/* Sums over the counters of one row after subtraction of their mean. */
 typedef struct row
 {
 	moments s;
@@ -308,8 +314,8 @@ count_counter(row *r, double a, double b)
 }
 
 /*
- * In a row, all keys of one counter count as one key, so pairs of different keys are
- * pairs of counters.
+ * In a row, all keys of one counter are treated as one key, so pairs of different keys are pairs of
+ * counters.
  */
 static term
 row_term(const row *r, double n)
@@ -321,8 +327,8 @@ row_term(const row *r, double n)
 }
 
 /*
- * Count "times" counters that are zero in both sketches.  The sum must be made step by step, since
- * each addition is rounded.
+ * Adds "times" counters that are zero in both sketches.  Adds the counters one by one, because each
+ * addition rounds.  A multiplication by "times" would round differently.
  */
 static void
 count_zeros(row *r, double a, double b, uint64_t times, const qb_memory *memory)
@@ -346,7 +352,9 @@ count_zeros(row *r, double a, double b, uint64_t times, const qb_memory *memory)
 	*r = sum;
 }
 
-/* The number of the first bucket before "end" that one of the walks has reached, or "end". */
+/*
+ * Returns the number of the first bucket before "end" that one of the walks has reached, or "end".
+ */
 static uint64_t
 first_of(const qs_walk *a, const qs_walk *b, uint64_t end)
 {
@@ -356,7 +364,8 @@ first_of(const qs_walk *a, const qs_walk *b, uint64_t end)
 }
 
 /*
- * The counter in a bucket, after which the walk goes on.  0 if the walk has not reached the bucket.
+ * Returns the counter of a bucket, and moves the walk to the next bucket.  Returns 0 if the walk
+ * has not reached the bucket.
  */
 static uint64_t
 take_counter(qs_walk *walk, uint64_t bucket)
@@ -370,7 +379,7 @@ take_counter(qs_walk *walk, uint64_t bucket)
 	return value;
 }
 
-/* Add up one row, which begins at bucket "i" of the walks. */
+/* Adds up one row, which begins at bucket "i" of the walks. */
 static void
 read_row(row *r, qs_walk *a, qs_walk *b, uint64_t i, uint64_t n)
 {
@@ -423,7 +432,7 @@ median_of_rows(const qs_sketch *a, const qs_sketch *b, uint64_t n, const qb_memo
 }
 
 /*
- * One counter for all keys shows only that the product is between zero and the product of the
+ * If all keys share one counter, the product can be any number between zero and the product of the
  * totals.
  */
 static qs_product
@@ -464,7 +473,7 @@ exact_product(const qs_sketch *a, const qs_sketch *b)
 	return (qs_product){ .estimate = (double) sum, .standard_error = 0 };
 }
 
-/* The sketch itself if a walk can read it, else a copy with tables. */
+/* Sets *readable to the sketch if a walk can read it, else to a dense copy. */
 static qb_status
 readable_of(const qs_sketch **readable, qs_sketch *copy, const qs_sketch *sk,
 			const qb_memory *memory)
@@ -479,7 +488,7 @@ readable_of(const qs_sketch **readable, qs_sketch *copy, const qs_sketch *sk,
 	return status == QB_OK ? qs_make_dense(copy) : status;
 }
 
-/* True if the sketches differ in size alone. */
+/* True if the sketches differ only in n, by a power of two, and their keys match. */
 static bool
 have_product(const qs_sketch *a, const qs_sketch *b)
 {
@@ -517,12 +526,12 @@ qs_inner_product(const qs_sketch *a, const qs_sketch *b, const qb_memory *memory
 
 /* ---- distinct keys ---- */
 
-/* How keys choose counters. */
+/* The chance that a key owns a counter, and numbers of counters. */
 typedef struct zeros
 {
 	double counters; /* C: number of counters */
-	double bucket;   /* counters of a bucket; of all others, a key of the bucket has none */
-	double p;        /* the chance that a key has a given counter */
+	double bucket;   /* counters of a bucket; thread: 1 */
+	double p;        /* the chance that a key owns a given counter */
 } zeros;
 
 static zeros
@@ -539,7 +548,7 @@ zeros_of(const qs_sketch *sk)
 		zeros){ .counters = m * cells * n, .bucket = m * cells, .p = p->depth / (m * cells * n) };
 }
 
-/* The number of counters of a compact sketch that are not zero, which are the stored ones. */
+/* Returns the number of nonzero counters of a compact sketch, which are the stored counters. */
 static uint64_t
 count_compact(const qs_sketch *view, const qb_memory *memory)
 {
@@ -579,8 +588,8 @@ zeros_in(const qs_sketch *sk, const qb_memory *memory)
 }
 
 /*
- * both[t] is the chance that a rotated mask has both a given counter and the counter t positions
- * further.
+ * Sets both[t] to the chance that a rotated mask selects both a given counter and the counter t
+ * positions further.
  */
 static void
 measure_masks(const qs_sketch *sk, double *both)
@@ -604,8 +613,8 @@ measure_masks(const qs_sketch *sk, double *both)
 }
 
 /*
- * P(both zero) / q^2 - 1 for two counters that a key has together with chance s.  With p = 1 every
- * key has every counter, so none is zero.
+ * Returns P(both zero) / q^2 - 1 for two counters, both of which a key owns with chance s.  p is
+ * less than 1.
  */
 static double
 excess(const zeros *l, double s, double keys)
@@ -613,7 +622,9 @@ excess(const zeros *l, double s, double keys)
 	return expm1(keys * log1p((s - l->p * l->p) / ((1 - l->p) * (1 - l->p))));
 }
 
-/* The sum of excess() over the other counters of a counter's bucket. */
+/*
+ * Returns the sum of excess() over all pairs of a given counter and another counter of its bucket.
+ */
 static double
 excess_in_bucket(const qs_sketch *sk, const zeros *l, double keys)
 {
@@ -630,12 +641,12 @@ excess_in_bucket(const qs_sketch *sk, const zeros *l, double keys)
 	return sum;
 }
 
-/* The variance of U (moments.h) if there are "keys" distinct keys. */
+/* Returns the variance of U (moments.h) if the sketch has "keys" distinct keys. */
 static double
 variance_of(const qs_sketch *sk, const zeros *l, double keys)
 {
 	double q = exp(keys * log1p(-l->p));
-	double others; /* the sum of excess() over all other counters of a counter */
+	double others; /* sum of excess() over all pairs of a given counter and another one */
 
 	if (qs_has_rows(sk->params.structure))
 		others = ((double) sk->params.n - 1) * excess(l, 0, keys);

@@ -8,15 +8,16 @@
  *	byte 0 .. 27	counters, modulo 256
  *	byte 28 .. 31	high index: 0, or 1024 + number of its high bucket
  *
- * A high bucket ("extra") has 32 counters of 4 (wide: 8) bytes, 28 of them used.
- * Counter i of a bucket is low[i] + 256 * high[i].  The paper makes its estimate from two minima;
- * here the value of each counter is exact.  So the sketch does not depend on the order of keys, can
- * be merged, and can have keys removed.  It equals a sketch with buckets of 28 wide counters, in
- * less than a third of the memory as long as few counters pass 255.
+ * A high bucket ("extra") has 32 counters of 4 bytes, or of 8 bytes if wide.  28 counters are used.
+ * Counter i of a bucket is low[i] + 256 * high[i].  The paper computes an estimate from two minima,
+ * while this code computes the exact value of each counter.  So the sketch does not depend on the
+ * order of keys.  Sketches can be merged, and keys can be removed.  The estimates are those of a
+ * bucketed sketch with m = 28.  If few counters exceed 255, multilevel takes less than a third of
+ * the memory of that sketch.
  *
- * A low bucket gets its high bucket when one of its counters first passes 255.
- * Serialized, high buckets are in the order of their low buckets, and high buckets
- * that are all zero again are left out.
+ * A low bucket is assigned a high bucket when one of its counters first exceeds 255.  Serialized
+ * bytes have the high buckets in the order of their low buckets, without high buckets that are all
+ * zero.
  *
  * Invariants: those of a bucketed sketch with m = 28.
  *
@@ -35,8 +36,8 @@ set(qs_sketch *sk, uint8_t *low, uint32_t i, uint64_t value)
 }
 
 /*
- * Make room for as many high buckets as "count" keys can ask for.  The table of high
- * buckets grows at least by half, so growing costs little for each key.
+ * Allocates the high buckets that adding "count" keys may need, at most one per key.  The table of
+ * high buckets grows at least by half, so that few calls copy the table.
  */
 static qb_status
 reserve(qs_sketch *sk, size_t count)
@@ -106,7 +107,7 @@ estimate_one(const qs_sketch *sk, uint64_t hv)
 	return least;
 }
 
-/* Subtract w from the counters that a mask selects; a negated w adds it back. */
+/* Subtracts w from the counters that a mask selects.  With -w, adds w again. */
 static void
 take(qs_sketch *sk, uint8_t *low, uint32_t mask, uint64_t w)
 {
@@ -118,7 +119,7 @@ take(qs_sketch *sk, uint8_t *low, uint32_t mask, uint64_t w)
 	}
 }
 
-/* True if the counters of a bucket fit each other; see qs_tally. */
+/* True if the counters of a bucket obey the rule of qs_tally. */
 static bool
 bucket_fits(const qs_sketch *sk, const uint8_t *low)
 {
@@ -168,7 +169,7 @@ multilevel_query(const qs_sketch *sk, const uint64_t *hv, size_t count, int64_t 
 	}
 }
 
-/* qs_multilevel_accumulate may have been set to another function, so it is read at each call. */
+/* Reads qs_multilevel_accumulate at each call, because the engine may change it. */
 static qb_status
 accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
 {
@@ -194,7 +195,7 @@ widen(qs_sketch *to, const qs_sketch *from)
 		convert_high(qs_high_bucket(to, i), true, qs_high_bucket(from, i), from->wide);
 }
 
-/* True if there is a high bucket and it is not all zero. */
+/* True if "high" is not NULL and has a counter that is not zero. */
 static bool
 is_live(const qs_sketch *sk, const uint8_t *high)
 {
@@ -208,8 +209,8 @@ is_live(const qs_sketch *sk, const uint8_t *high)
 }
 
 /*
- * Counts high buckets by low buckets, as write() visits them.  In damaged bytes a high bucket may
- * be named twice or never.
+ * Counts the high buckets that write() writes.  In damaged bytes several low buckets may name the
+ * same high bucket, and some high buckets may have no low bucket.
  */
 static uint64_t
 live_extra(const qs_sketch *sk)
@@ -245,7 +246,10 @@ write(const qs_sketch *sk, bool wide, uint8_t *out)
 	}
 }
 
-/* True if the bucket sums to d times the weight of its keys.  Subtracts the sum from *rest. */
+/*
+ * True if the sum of the bucket is d times a weight that no counter exceeds.  Subtracts the sum
+ * from *rest, the sum of all later buckets.
+ */
 static bool
 check_bucket(const qs_sketch *sk, const uint8_t *low, const uint8_t *high, unsigned __int128 *rest)
 {
@@ -268,7 +272,7 @@ check_bucket(const qs_sketch *sk, const uint8_t *low, const uint8_t *high, unsig
 	return true;
 }
 
-/* check_bucket() for a bucket without a high bucket, as most are.  The loop takes whole vectors. */
+/* check_bucket() for a bucket without a high bucket.  The loop vectorizes. */
 static bool
 check_low(const uint8_t *low, uint32_t depth, unsigned __int128 *rest)
 {
@@ -330,8 +334,8 @@ const qs_ops qs_multilevel_ops = {
 /* ---- adding and subtracting tables of multilevel sketches, the plain way ---- */
 
 /*
- * Deferring pays once many buckets have high buckets.  Then most merges carry into nearly all high
- * buckets, which have four or eight times the bytes of the carries.
+ * Deferring saves work only if many buckets have high buckets.  Without deferring, a merge carries
+ * into nearly all of these high buckets, which have four or eight times the bytes of the carries.
  */
 qb_status
 qs_multilevel_defer(qs_sketch *sk)
@@ -342,7 +346,7 @@ qs_multilevel_defer(qs_sketch *sk)
 	return sk->carries ? QB_OK : QB_NO_MEMORY;
 }
 
-/* Add a bucket's carries to its high bucket. */
+/* Adds a bucket's carries to its high bucket, and clears the carries. */
 static qb_status
 materialize_bucket(qs_sketch *sk, uint8_t *low, uint8_t *carries)
 {
@@ -388,7 +392,7 @@ qs_multilevel_materialize(qs_sketch *sk)
 	return QB_OK;
 }
 
-/* Add one low bucket; returns the mask of the counters that carried. */
+/* Adds or subtracts one low bucket.  Returns the mask of the counters that carried or borrowed. */
 QB_INLINE uint32_t
 add_bucket(uint8_t *into, const uint8_t *from, bool negative)
 {
@@ -405,7 +409,7 @@ add_bucket(uint8_t *into, const uint8_t *from, bool negative)
 	return mask;
 }
 
-/* Add one low bucket, and count the carries of its counters. */
+/* Adds one low bucket, and counts the carries of its counters. */
 QB_INLINE void
 add_and_carry(uint8_t *restrict into, const uint8_t *restrict from, uint8_t *restrict carries)
 {

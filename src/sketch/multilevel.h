@@ -16,7 +16,7 @@ extern const qs_ops qs_multilevel_ops;
 #define QS_LOW_COUNTERS   28   /* one-byte counters of a low bucket */
 #define QS_LOW_BYTES      32   /* the counters and the 4-byte high index */
 #define QS_HIGH_COUNTERS  32   /* the first 28 are used */
-#define QS_HIGH_INDEX_MIN 1024 /* smaller indexes are reserved; 0 = none */
+#define QS_HIGH_INDEX_MIN 1024 /* smaller indexes are reserved; 0: no high bucket */
 
 QB_INLINE uint8_t *
 qs_low_bucket(const qs_sketch *sk, uint64_t bucket)
@@ -31,8 +31,8 @@ qs_high_bucket(const qs_sketch *sk, uint64_t number)
 }
 
 /*
- * The high bucket of a low bucket, or NULL.  Also NULL for an index that names no high bucket,
- * which occurs only in damaged bytes.
+ * Returns the high bucket of a low bucket, or NULL.  Damaged bytes may have an index without a high
+ * bucket, for which the result is NULL, too.
  */
 QB_INLINE uint8_t *
 qs_high_of(const qs_sketch *sk, const uint8_t *low)
@@ -45,9 +45,9 @@ qs_high_of(const qs_sketch *sk, const uint8_t *low)
 }
 
 /*
- * The high bucket of a low bucket.  If the low bucket has none, it gets one, for which reserve()
- * has made room.  Only copies of damaged bytes, in which some high buckets have no low bucket, can
- * run out of high buckets.  Then the last one is used.
+ * Returns the high bucket of a low bucket, and assigns one if the low bucket has none.  reserve()
+ * has allocated enough high buckets.  High buckets can run out only in copies of damaged bytes, in
+ * which some high buckets have no low bucket.  Then the last high bucket is used again.
  */
 QB_INLINE uint8_t *
 qs_high_for_update(qs_sketch *sk, uint8_t *low)
@@ -63,8 +63,8 @@ qs_high_for_update(qs_sketch *sk, uint8_t *low)
 }
 
 /*
- * Add to counter c of a low bucket.  The part above 255 goes to the high bucket, for which there is
- * room.
+ * Adds v to counter c of a low bucket.  The carry is added to the high bucket, which reserve() has
+ * allocated.
  */
 QB_INLINE void
 qs_low_add_to(qs_sketch *sk, uint8_t *low, uint32_t c, uint64_t v)
@@ -80,7 +80,7 @@ qs_low_add_to(qs_sketch *sk, uint8_t *low, uint32_t c, uint64_t v)
 	}
 }
 
-/* Counter i of a low bucket; "high" may be NULL. */
+/* Returns the value of counter i.  "high" may be NULL. */
 QB_INLINE uint64_t
 qs_multilevel_get(const uint8_t *low, const uint8_t *high, bool wide, uint32_t i)
 {
@@ -88,9 +88,9 @@ qs_multilevel_get(const uint8_t *low, const uint8_t *high, bool wide, uint32_t i
 }
 
 /*
- * Read the counters of a low bucket, with zeros in place of its high index.  Loops
- * can then take whole vectors: the last four lanes add nothing, because those of a
- * high bucket are zero, too.
+ * Copies a low bucket, with zeros instead of its high index.  So loops can process whole vectors of
+ * 32 lanes.  The last four lanes add nothing, because the last four counters of a high bucket are
+ * zero, too.
  */
 QB_INLINE void
 qs_low_read(uint8_t *counters, const uint8_t *low)
@@ -101,17 +101,14 @@ qs_low_read(uint8_t *counters, const uint8_t *low)
 		counters[c] = c < QS_LOW_COUNTERS ? low[c] : 0;
 }
 
-/*
- * True if a low bucket is all zero, high index included, as most buckets of a sketch of few keys
- * are.
- */
+/* True if the counters and the high index of a low bucket are zero. */
 QB_INLINE bool
 qs_low_is_empty(const uint8_t *low)
 {
 	return (qb_load64(low) | qb_load64(low + 8) | qb_load64(low + 16) | qb_load64(low + 24)) == 0;
 }
 
-/* The 28 counter values of a low bucket. */
+/* Writes the 28 counter values of a bucket to "value". */
 QB_INLINE void
 qs_multilevel_values(const qs_sketch *sk, uint64_t bucket, uint64_t *value)
 {
@@ -126,23 +123,25 @@ qs_multilevel_values(const qs_sketch *sk, uint64_t bucket, uint64_t *value)
 /*
  * ---- adding and subtracting tables ----
  *
- * A counter is low + 256 * high, so two tables are added like numbers of two digits.  The low
- * counters are added byte by byte, modulo 256.  Their carries go to the high counters, together
- * with the high counters of "from".  Only buckets that carry, or that have a high bucket in "from",
- * are looked at again.  They are listed block by block, so that a block is still in the cache when
- * its list is processed.  Subtracting does the same with borrows.
+ * A counter is low + 256 * high, so two tables are added like numbers of two digits.  The first
+ * step adds the low counters byte by byte, modulo 256.  The second step adds the carries, and the
+ * high counters of "from", to the high counters.  Only buckets with carries, or with a high bucket
+ * in "from", need the second step, and the first step lists them.  Both steps process one block of
+ * buckets after another, so that a block is still in the cache in the second step.  Subtracting
+ * uses borrows instead of carries.
  *
- * Where many sketches are merged into one, that sketch has high buckets nearly
- * everywhere, and each merge carries into nearly all of them.  Then carries are
- * counted in a table of their own (qs_sketch.carries), a byte for each counter.
- * This table is added to the high counters when a byte could overflow, and at the end.
+ * After many merges into a sketch nearly all of its buckets have high buckets, and each merge
+ * carries into nearly all high buckets.  In this case carries are counted in a separate table
+ * (qs_sketch.carries), with a byte for each counter.  This table is added to the high counters
+ * before a byte could overflow, and after the last merge.
  *
- * The loops are compiled once for each instruction set (kernels.h),
- * with different ways to add low buckets; multilevel.c has the plain way.
+ * Each instruction set compiles these loops (kernels.h) with a function that adds low buckets.
+ * multilevel.c has the plain function.
  *
- * The least cost of a merge: both low tables are read and one is written.  Each high bucket that
- * changes is read in both sketches and written in one, and has four (wide: eight) times the bytes
- * of a low bucket.  A deferred merge reads and writes the low tables and the carries.
+ * The least memory traffic of a merge: both low tables are read, and one is written.  Each high
+ * bucket that changes is read in both sketches and written in one.  A high bucket has four times
+ * the bytes of a low bucket, or eight times if it is wide.  A deferred merge accesses only low
+ * tables and carries.
  */
 
 /* See qs_ops.accumulate. */
@@ -152,8 +151,8 @@ extern qb_status
 qs_multilevel_accumulate_plain(qs_sketch *into, const qs_sketch *from, bool negative);
 
 /*
- * The merge in use.  It is the plain one, unless the engine, which knows the processor, has set
- * another at load.
+ * The merge function in use.  It is the plain function, unless the engine has set a function for
+ * the processor at load.
  */
 extern qs_accumulate qs_multilevel_accumulate;
 
@@ -161,7 +160,7 @@ extern qs_accumulate qs_multilevel_accumulate;
 extern qb_status qs_multilevel_defer(qs_sketch *sk);
 extern qb_status qs_multilevel_materialize(qs_sketch *sk);
 
-/* The low buckets of a block, 4 kB, which are added before their high buckets. */
+/* Number of low buckets in a block of 4 kB. */
 #define QS_MERGE_BLOCK 128
 
 /* A bucket whose high counters will change. */
@@ -172,15 +171,16 @@ typedef struct qs_carry
 } qs_carry;
 
 /*
- * Add the counters of "count" low buckets of "from" to those of "into", or subtract them.  List the
- * buckets that carry, or for which "from" has a high index.  Returns the number of listed buckets.
- * High indexes of "into" do not change.  If "carries" is not NULL, it counts the carries of an
- * addition, and only buckets with a high index are listed.
+ * Adds the counters of "count" low buckets of "from" to those of "into".  If "negative", subtracts
+ * the counters.  Lists the buckets that carry or borrow, or that have a high index in "from".
+ * Returns the number of listed buckets.  High indexes of "into" do not change.  If "carries" is not
+ * NULL, the carries of an addition are counted in it, and only buckets with a high index in "from"
+ * are listed.
  */
 typedef size_t (*qs_low_add)(uint8_t *into, const uint8_t *from, size_t count, bool negative,
 							 uint8_t *carries, qs_carry *list);
 
-/* One bit for each counter of a bucket, for vectors to compare with. */
+/* Element c is 1 << c.  Loops over counters that read this table vectorize. */
 static const uint32_t qs_counter_bit[QS_LOW_COUNTERS] = {
 	1 << 0,  1 << 1,  1 << 2,  1 << 3,  1 << 4,  1 << 5,  1 << 6,  1 << 7,  1 << 8,  1 << 9,
 	1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15, 1 << 16, 1 << 17, 1 << 18, 1 << 19,
@@ -204,7 +204,10 @@ qs_high_add_each(uint8_t *__restrict into, bool into_wide, const uint8_t *__rest
 	}
 }
 
-/* Add carries and the counters of "from", which may be NULL, to a high bucket. */
+/*
+ * Adds carries to a high bucket, and also the high counters "from" unless "from" is NULL.  If
+ * "negative", subtracts carries and counters.
+ */
 QB_INLINE void
 qs_high_add(uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, uint32_t mask,
 			bool negative)
@@ -223,7 +226,10 @@ qs_high_add(uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, 
 		qs_high_add_each(into, false, from, false, mask, negative);
 }
 
-/* Process the list of the block of low buckets that starts at bucket b. */
+/*
+ * Adds carries and high counters to the listed buckets of the block that starts at bucket b.  If
+ * "negative", subtracts carries and high counters.
+ */
 QB_INLINE qb_status
 qs_list_add(qs_sketch *into, const qs_sketch *from, uint64_t b, bool negative, const qs_carry *list,
 			size_t listed)
@@ -247,7 +253,7 @@ qs_list_add(qs_sketch *into, const qs_sketch *from, uint64_t b, bool negative, c
 	return QB_OK;
 }
 
-/* The number of low buckets in the block that starts at bucket b. */
+/* Returns the number of low buckets in the block that starts at bucket b. */
 QB_INLINE size_t
 qs_buckets_size(const qs_sketch *into, uint64_t b)
 {
@@ -256,7 +262,7 @@ qs_buckets_size(const qs_sketch *into, uint64_t b)
 	return left < QS_MERGE_BLOCK ? left : QS_MERGE_BLOCK;
 }
 
-/* Add the block that starts at bucket b. */
+/* Adds the block that starts at bucket b.  If "negative", subtracts the block. */
 QB_INLINE qb_status
 qs_buckets_add(qs_sketch *into, const qs_sketch *from, uint64_t b, bool negative, bool defer,
 			   qs_low_add low_add)
@@ -271,7 +277,7 @@ qs_buckets_add(qs_sketch *into, const qs_sketch *from, uint64_t b, bool negative
 	return qs_list_add(into, from, b, negative, list, listed);
 }
 
-/* Add all blocks before bucket "end". */
+/* Adds all blocks before bucket "end". */
 QB_INLINE qb_status
 qs_blocks_add(qs_sketch *into, const qs_sketch *from, uint64_t end, bool defer, qs_low_add low_add)
 {
@@ -287,9 +293,12 @@ qs_blocks_add(qs_sketch *into, const qs_sketch *from, uint64_t end, bool defer, 
 	return QB_OK;
 }
 
-/* ---- testing whether a subtraction leaves counters that are not negative and fit ---- */
+/* ---- testing whether a subtraction is possible ---- */
 
-/* The test for two low buckets without high buckets; qs_tally_fits() says what must hold. */
+/*
+ * True if subtracting a low bucket leaves no negative counter, and the result passes
+ * qs_tally_fits().  Both buckets have no high bucket.
+ */
 QB_INLINE bool
 qs_low_covers(const uint8_t *into_low, const uint8_t *from_low, uint32_t depth)
 {
@@ -313,10 +322,13 @@ qs_low_covers(const uint8_t *into_low, const uint8_t *from_low, uint32_t depth)
 	return wrong == 0 && most * depth <= sum;
 }
 
-/* Stands for a high bucket that does not exist. */
+/* Zeros that are read if a low bucket has no high bucket. */
 static const uint8_t qs_no_high[QS_HIGH_COUNTERS * 4] = { 0 };
 
-/* The test for high counters of 4 bytes. *larger is set if 4 bytes do not hold a value. */
+/*
+ * qs_low_covers() for buckets with high counters of 4 bytes.  *larger is set if a value needs more
+ * than 4 bytes.  If *larger is set, the result is meaningless.
+ */
 QB_INLINE bool
 qs_narrow_covers(const uint8_t *into_low, const uint8_t *into_high, const uint8_t *from_low,
 				 const uint8_t *from_high, uint32_t depth, bool *larger)
@@ -350,7 +362,7 @@ qs_narrow_covers(const uint8_t *into_low, const uint8_t *into_high, const uint8_
 	return wrong == 0 && (uint64_t) most * depth <= ((uint64_t) upper << 16) + lower;
 }
 
-/* The test for any buckets. */
+/* qs_low_covers() for any two buckets. */
 extern bool
 qs_multilevel_bucket_covers(const qs_sketch *into, const qs_sketch *from, uint64_t bucket);
 
@@ -376,7 +388,7 @@ qs_bucket_covers(const qs_sketch *into, const qs_sketch *from, uint64_t bucket)
 	return qs_multilevel_bucket_covers(into, from, bucket);
 }
 
-/* The test for the block that starts at bucket "first". */
+/* True if all buckets of the block that starts at bucket "first" can be subtracted. */
 QB_INLINE bool
 qs_buckets_covers(const qs_sketch *into, const qs_sketch *from, uint64_t first)
 {
@@ -390,10 +402,10 @@ qs_buckets_covers(const qs_sketch *into, const qs_sketch *from, uint64_t first)
 }
 
 /*
- * Each block is checked and then subtracted while it is in the cache.  If a block
- * cannot be subtracted, the blocks before it are added again.  This is exact,
- * because sums are modulo the counters' width.  It needs no memory, because the high
- * buckets are there.
+ * Checks and then subtracts each block, while it is in the cache.  If a block cannot be subtracted,
+ * the blocks before it are added again.  Adding restores all counters exactly, because sums are
+ * modulo the counters' width.  Adding allocates no memory, because the subtraction has allocated
+ * all high buckets.
  */
 QB_INLINE qb_status
 qs_blocks_subtract(qs_sketch *into, const qs_sketch *from, qs_low_add low_add)
@@ -414,8 +426,8 @@ qs_blocks_subtract(qs_sketch *into, const qs_sketch *from, qs_low_add low_add)
 }
 
 /*
- * True if "into" is ready to defer carries, and that saves work.  It does not if "from" has many
- * high buckets, because then those of "into" change anyway.
+ * True if "into" has a table of carries, and deferring saves work.  If "from" has many high
+ * buckets, deferring saves no work, because the high buckets of "into" change in any case.
  */
 QB_INLINE bool
 qs_defers(const qs_sketch *into, const qs_sketch *from)
@@ -423,7 +435,7 @@ qs_defers(const qs_sketch *into, const qs_sketch *from)
 	return into->carries && from->extra_used < from->params.n / 4;
 }
 
-/* The number of buckets of a slice that have a high bucket. */
+/* Returns the number of buckets of a slice that have a high bucket. */
 QB_INLINE uint64_t
 qs_highs_of(const qs_sketch *sk)
 {
@@ -435,7 +447,7 @@ qs_highs_of(const qs_sketch *sk)
 	return highs;
 }
 
-/* What qs_ops.accumulate does; low_add is a constant at each call. */
+/* qs_ops.accumulate with the given low_add, which is a constant at each call. */
 QB_INLINE qb_status
 qs_multilevel_accumulate_by(qs_sketch *into, const qs_sketch *from, bool negative,
 							qs_low_add low_add)

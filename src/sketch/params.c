@@ -78,9 +78,9 @@ qs_tables_bytes(const qs_params *p, bool wide, uint64_t high)
 }
 
 /*
- * Buckets fill a size exactly, but the rows of a thread sketch do not if d is no power of two.
- * There n is rounded down so that n(2 * size) = 2 * n(size).  So sketches whose sizes differ by a
- * power of two can be folded into each other.
+ * The rows of a thread sketch need not fill the size exactly.  For thread, n is rounded down such
+ * that n(2 * size) = 2 * n(size).  So a thread sketch can be folded to a size that is smaller by a
+ * power of two.
  */
 uint64_t
 qs_params_n(int structure, uint32_t depth, uint64_t size)

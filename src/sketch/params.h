@@ -10,8 +10,8 @@
  *	multilevel		28	32 (low bucket)			low buckets
  *	sf				8	32 (slim bucket)		slim buckets; fat: z times that
  *
- * A size given by a user is the memory of the counters that queries read (the bytes
- * above times n), from 1 kB to 512 MB.
+ * A user gives the size of a sketch: the memory of the counters that queries read, from 1 kB to 512
+ * MB.  The size is n times the bytes of a bucket (thread: 4 * d * n bytes).
  *
  * src/sketch/params.h
  */
@@ -36,50 +36,50 @@ typedef enum qs_structure
 /* The length of arrays that are indexed by qs_structure. */
 #define QS_STRUCTURES (QS_SF + 1)
 
-/* Parts of an sf sketch.  A sketch of any other structure is always full. */
+/* Parts of an sf sketch.  All other structures have only QS_PART_FULL. */
 typedef enum qs_part
 {
 	QS_PART_FULL = 0,
-	QS_PART_DEVICE = 1, /* the slim table alone */
-	QS_PART_HOST = 2    /* the fat table alone */
+	QS_PART_DEVICE = 1, /* only the slim table */
+	QS_PART_HOST = 2    /* only the fat table */
 } qs_part;
 
 #define QS_SIZE_MIN         (UINT64_C(1) << 10)
 #define QS_SIZE_MAX         (UINT64_C(1) << 29)
 #define QS_THREAD_DEPTH_MAX 32
-#define QS_DEPTH_MAX        32 /* the most counters per key, over all structures */
+#define QS_DEPTH_MAX        32 /* the most counters per key of any structure */
 #define QS_Z_MIN            2
 #define QS_Z_MAX            64
 #define QS_EXPLICIT_MAX     2048
 
 /*
- * Always canonical: members that a structure does not use (z, masks) are zero, so equal sketches
- * have equal parameters.
+ * Members that a structure does not use (z, log2_masks) are zero.  So sketches with the same
+ * parameters have equal members.
  */
 typedef struct qs_params
 {
 	uint64_t seed;
-	uint64_t n;         /* buckets; for thread the counters of a row */
+	uint64_t n;         /* number of buckets; thread: counters of a row */
 	uint8_t structure;  /* qs_structure */
 	uint8_t part;       /* qs_part */
 	uint8_t depth;      /* d: counters per key */
 	uint8_t z;          /* sf: fat counters per slim counter */
-	uint8_t log2_masks; /* number of masks H = 2^log2_masks */
+	uint8_t log2_masks; /* the number of masks H is 2^log2_masks */
 } qs_params;
 
-/* The properties in which structures differ.  Only this table has them; all other code reads it. */
+/* The properties in which structures differ.  All other code reads them from qs_structures. */
 typedef struct qs_structure_facts
 {
 	const char *name;
-	uint8_t width; /* m: counters of a bucket that masks choose from; 0 for rows */
-	uint8_t unit;  /* bytes of a bucket, or for rows of a counter */
+	uint8_t width; /* m: counters of a bucket, from which masks choose; 0: rows */
+	uint8_t unit;  /* bytes of a bucket, or of a counter of a row */
 	uint8_t depth_max;
 	bool rows;    /* d rows of independent counters, and no masks */
-	uint8_t high; /* counters of a high bucket, into which low ones of a byte overflow; 0: none */
+	uint8_t high; /* counters of a high bucket, to which one-byte counters overflow; 0: none */
 	bool fat;     /* z fat counters for each slim counter; the two tables can be separate parts */
 } qs_structure_facts;
 
-/* Indexed by qs_structure.  The table and the functions that read it are for host code only. */
+/* Indexed by qs_structure.  Kernels cannot use this table or the functions that read it. */
 extern const qs_structure_facts qs_structures[QS_STRUCTURES];
 
 static inline bool
@@ -100,7 +100,7 @@ qs_has_fat(int structure)
 	return qs_structures[structure].fat;
 }
 
-/* m; 0 for rows. */
+/* Returns m, or 0 for rows. */
 static inline uint32_t
 qs_bucket_width(int structure)
 {
@@ -113,13 +113,13 @@ qs_depth_max(int structure)
 	return qs_structures[structure].depth_max;
 }
 
-/* Name in SQL, or NULL if there is no such structure. */
+/* Returns the structure's name in SQL, or NULL if the number is unknown. */
 extern const char *qs_structure_name(int structure);
 
-/* qs_structure of a name, or 0. */
+/* Returns the qs_structure with this name, or 0. */
 extern int qs_structure_by_name(const char *name, size_t length);
 
-/* Bytes that a query reads for each n: one bucket, or for rows one counter of each row. */
+/* Returns the table bytes per unit of n: one bucket, or for rows one counter of each row. */
 extern uint64_t qs_block_bytes(const qs_params *p);
 
 /* The parameters that a user gives. */
@@ -129,33 +129,30 @@ typedef struct qs_choice
 	uint64_t size; /* in bytes; rounded down to whole buckets */
 	int64_t depth;
 	int64_t z;
-	int64_t masks; /* a power of two */
+	int64_t masks; /* number of masks, a power of two */
 	uint64_t seed;
 } qs_choice;
 
-/* Make parameters from those that a user gives. */
+/* Checks the user's choice, and makes parameters from it. */
 extern qb_status qs_params_make(qs_params *p, const qs_choice *choice);
 
-/* Range check of parameters that come from outside. */
+/* Checks the ranges of parameters from an untrusted source. */
 extern qb_status qs_params_check(const qs_params *p);
 
-/* The n of a sketch with another size in bytes. */
+/* Returns the n of a sketch of "size" bytes. */
 extern uint64_t qs_params_n(int structure, uint32_t depth, uint64_t size);
 
-/*
- * True if folding leads from one sketch to the other.  Then they differ only by a power of two in
- * n.
- */
+/* True if folding can change "from" into "to".  The two differ only in n, by a power of two. */
 extern bool qs_params_fold(const qs_params *from, const qs_params *to);
 
 /* True if the parameters are equal. */
 extern bool qs_params_mergeable(const qs_params *a, const qs_params *b);
 
 /*
- * The most distinct keys with which a sketch stays explicit.  Entries of 16 bytes may take half of
- * the memory that queries read, and there are at most QS_EXPLICIT_MAX.  The limit depends on the
- * parameters alone and does not grow when a sketch is folded.  The parts of an sf sketch have the
- * limit of the whole.
+ * Returns the most distinct keys of an explicit sketch.  Their entries of 16 bytes take at most
+ * half of the memory that queries read, and there are at most QS_EXPLICIT_MAX entries.  The limit
+ * depends only on the parameters, and folding never raises it.  Each part of an sf sketch has the
+ * limit of the full sketch.
  */
 extern uint32_t qs_explicit_limit(const qs_params *p);
 
@@ -165,7 +162,7 @@ qs_mask_count(const qs_params *p)
 	return UINT32_C(1) << p->log2_masks;
 }
 
-/* True if the sketch has its fat table, with exact cells.  A device part does not. */
+/* True if the sketch has a fat table, as a full sketch and a host part of sf have. */
 static inline bool
 qs_has_extra(const qs_params *p)
 {
@@ -186,27 +183,26 @@ extern uint64_t qs_extra_bytes(const qs_params *p, bool wide);
 extern uint64_t qs_tables_bytes(const qs_params *p, bool wide, uint64_t high);
 
 /*
- * ---- hash masks: the d of a bucket's m counters that belong to a key ----
+ * ---- hash masks: which d of a bucket's m counters a key owns ----
  *
- * A sketch has H masks (a power of two up to 65536), each with exactly d of m bits
- * set.  Bit i selects counter i.  A mask is drawn without bias from a stream that
- * depends only on (seed, m, d) and the mask's index.  So a mask can be computed by
- * itself, without the table, and a table of H masks begins with the table of H/2.
- * Paper: section III-A.
+ * A sketch has H masks (a power of two up to 65536), each with exactly d of m bits set.  Bit i
+ * selects counter i.  A mask is drawn without bias from a random stream that depends only on seed,
+ * m, d and the mask's index.  So a mask can be computed without the table of masks.  A table of H
+ * masks begins with the table of H/2 masks.  Paper: section III-A.
  *
- * A key's mask is a mask of the table, rotated by 0 .. m-1 positions.  Two keys of a
- * bucket with the same mask cannot be told apart.  If any d of m counters could be chosen, there
- * would be thousands of masks.  With 1024 masks and no rotation, two keys share a mask 4 to 6 times
- * as often as that.  This costs multilevel a fifth of its accuracy and warp a sixteenth.  With
- * rotation, 1024 masks are as good as all masks.
+ * A key's mask is a mask of the table, rotated by 0 .. m-1 positions.  The sketch cannot
+ * distinguish two keys of a bucket with equal masks.  There are C(m, d) possible masks, which can
+ * be thousands.  With 1024 masks and no rotation, two keys have equal masks 4 to 6 times as often
+ * as with all possible masks.  Without rotation multilevel loses a fifth of its accuracy, and warp
+ * a sixteenth.  With rotation, 1024 masks are as accurate as all possible masks.
  */
 
 #define QS_MASKS_MAX     65536
 #define QS_MASK_BITS_MAX 32
 
 /*
- * Mask number "index" with d bits out of m, by Floyd's sampling, with one draw of 32 bits for each
- * bit of the mask.  Costs d mixes, so hot loops look the mask up in a table.
+ * Computes mask number "index", with d of m bits set, by Floyd's sampling.  Each bit of the mask
+ * takes one draw of 32 bits.  The d mixes are slow, so hot loops read masks from a table.
  */
 QB_INLINE uint32_t
 qs_mask(uint64_t seed_key, uint32_t m, uint32_t d, uint32_t index)
@@ -226,8 +222,8 @@ qs_mask(uint64_t seed_key, uint32_t m, uint32_t d, uint32_t index)
 }
 
 /*
- * The number of positions by which hv rotates its mask.  Uses the 16 bits of hv above the bits that
- * index the table of masks, and below the bits that choose among up to 2^32 buckets.
+ * Returns the number of positions by which hv rotates its mask.  Uses bits 16 to 31 of hv.  Lower
+ * bits index the table of masks, and higher bits choose the bucket.
  */
 QB_INLINE uint32_t
 qs_mask_positions(uint32_t m, uint64_t hv)
@@ -238,13 +234,13 @@ qs_mask_positions(uint32_t m, uint64_t hv)
 QB_INLINE uint32_t
 qs_mask_rotate_by(uint32_t mask, uint32_t m, uint32_t positions)
 {
-	/* in two steps, since m may be 32 and places 0 */
+	/* two shifts, because m - positions may be 32 */
 	uint32_t below = mask >> 1 >> (m - 1 - positions);
 
 	return (mask << positions | below) & (UINT32_MAX >> (32 - m));
 }
 
-/* The mask, rotated by hv. */
+/* Returns the mask, rotated by the number of positions that hv chooses. */
 QB_INLINE uint32_t
 qs_mask_rotation(uint32_t mask, uint32_t m, uint64_t hv)
 {

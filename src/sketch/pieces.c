@@ -1,7 +1,7 @@
 /*
  * pieces.c
- *		Reading a few buckets of a sketch: those of a key, from pieces of a stored sketch; or those
- *		that hold something.
+ *		Reads the bucket of a key from pieces of a stored sketch, or all buckets that are not all
+ *		zero.
  *
  * src/sketch/pieces.c
  */
@@ -9,16 +9,13 @@
 
 #include "sketch/compact_write.h"
 
-/*
- * The most bytes of the tables of a sketch of one bucket, which is a wide one of sf with slim and
- * fat table.
- */
+/* The most bytes of the tables of a sketch with one bucket: those of a wide full sf sketch. */
 #define ONE_BYTES (QS_SF_WIDTH * (1 + QS_Z_MAX) * 8)
 
-/* Compact data are read in pieces of this many bytes.  Most groups are smaller. */
+/* Compact data are read in pieces of at most this many bytes.  Most groups are smaller. */
 #define BUFFER_BYTES 1024
 
-/* A sketch of one bucket, without counts; "bytes" has room for ONE_BYTES. */
+/* Returns a sketch of one bucket, with tables in "bytes", which has ONE_BYTES zero bytes. */
 static qs_sketch
 one_bucket(const qs_sketch *view, uint8_t *bytes)
 {
@@ -44,7 +41,7 @@ estimate_of(const qs_sketch *one, uint64_t hv)
 
 /* ---- dense ---- */
 
-/* Read one counter in each row. */
+/* Reads the key's counter in each row. */
 static void
 read_counters(const qs_sketch *view, uint64_t hv, const qs_source *source, uint8_t *out)
 {
@@ -58,8 +55,8 @@ read_counters(const qs_sketch *view, uint64_t hv, const qs_source *source, uint8
 }
 
 /*
- * Read the high bucket that the low bucket of "one" names.  The low bucket gets the index of the
- * first high bucket, because "one" has only one.
+ * Reads the high bucket that the low bucket of "one" names.  Stores the index of the first high
+ * bucket in the low bucket, because "one" has only one high bucket.
  */
 static void
 read_high(const qs_sketch *view, const qs_source *source, qs_sketch *one)
@@ -77,7 +74,7 @@ read_high(const qs_sketch *view, const qs_source *source, qs_sketch *one)
 				 bytes, one->extra);
 }
 
-/* Read the bucket of the table that estimates come from. */
+/* Reads the key's bucket of the table from which estimates are made, and its high bucket. */
 static void
 read_bucket(const qs_sketch *view, uint64_t hv, const qs_source *source, qs_sketch *one)
 {
@@ -106,7 +103,7 @@ estimate_dense(const qs_sketch *view, uint64_t hv, const qs_source *source)
 
 /* ---- compact ---- */
 
-/* The wanted blocks of a compact sketch, and their place in a sketch of one bucket. */
+/* A range of blocks of a compact sketch, and its destination: block "to" of the sketch "one". */
 typedef struct wanted
 {
 	uint64_t first;
@@ -115,7 +112,10 @@ typedef struct wanted
 	qs_sketch *one;
 } wanted;
 
-/* Add the wanted blocks among the whole blocks that the reader has.  False: no block is left. */
+/*
+ * Adds the wanted blocks that begin before "whole".  False: no wanted block follows, or the data
+ * are damaged.
+ */
 static bool
 add_wanted(const wanted *w, qs_block_reader *r, const uint8_t *whole)
 {
@@ -131,7 +131,7 @@ add_wanted(const wanted *w, qs_block_reader *r, const uint8_t *whole)
 	return !r->damaged;
 }
 
-/* Read the wanted blocks of a group, whose data are the bytes from "start" to "end". */
+/* Reads the wanted blocks of a group, whose data are between the offsets "start" and "end". */
 static void
 read_group(const wanted *w, const qs_source *source, qs_block_reader r, uint64_t start,
 		   uint64_t end)
@@ -152,7 +152,7 @@ read_group(const wanted *w, const qs_source *source, qs_block_reader r, uint64_t
 	}
 }
 
-/* Read the wanted blocks, which may lie in several groups. */
+/* Reads the wanted blocks, which may be in several groups. */
 static void
 read_blocks(const qs_sketch *view, const qs_source *source, const wanted *w)
 {
@@ -207,7 +207,7 @@ qs_estimate_stored(const qs_sketch *view, uint64_t hv, const qs_source *source)
 										: estimate_dense(view, hv, source);
 }
 
-/* Reads from a view in memory, whose body follows its header. */
+/* qs_source.read for a compact view in memory. */
 static void
 read_view(void *context, uint64_t offset, uint32_t bytes, uint8_t *out)
 {
@@ -224,7 +224,7 @@ qs_estimate_compact(const qs_sketch *view, uint64_t hv)
 	return estimate_compact(view, hv, &source);
 }
 
-/* ---- the counters of one bucket as numbers, whatever the structure ---- */
+/* ---- the counters of one bucket as numbers, for any structure ---- */
 
 bool
 qs_bucket_is_fat(const qs_sketch *sk, qs_side side)
@@ -244,7 +244,10 @@ qs_bucket_counters(const qs_sketch *sk, qs_side side)
 	return qs_bucket_width(sk->params.structure);
 }
 
-/* Read "count" counters.  Each is "stride" counters after the one before. */
+/*
+ * Reads "count" counters, from counter "first" on.  Each is "stride" counters after the preceding
+ * counter.
+ */
 QB_INLINE void
 read_values(const uint8_t *table, uint64_t first, uint64_t stride, bool wide, uint64_t *value,
 			uint32_t count)
@@ -271,17 +274,17 @@ qs_bucket_read(const qs_sketch *sk, qs_side side, uint64_t bucket, uint64_t *val
 		read_values(table, bucket * count, 1, false, value, count);
 }
 
-/* ---- the buckets of a sketch that hold something, one after another ---- */
+/* ---- walking over the buckets of a sketch that are not all zero ---- */
 
 /*
- * Steps that count for a bucket, because callers compute something from it: 4,096 buckets between
- * two pauses.
+ * The number of steps that a bucket counts as.  Callers compute with each bucket, so a walk pauses
+ * after 4,096 buckets.
  */
 #define BUCKET_STEPS (QB_PATIENCE / 4096)
 
 /* ---- dense ---- */
 
-/* Find the next block of buckets that holds something. */
+/* Finds the next block of buckets that has a nonzero bucket.  False: no such block is left. */
 static bool
 next_block(qs_walk *walk)
 {
@@ -300,14 +303,14 @@ next_block(qs_walk *walk)
 	return true;
 }
 
-/* The number of the next bucket of a dense sketch that holds something. */
+/* Returns the number of the next nonzero bucket of a dense sketch. */
 static uint64_t
 found(const qs_walk *walk)
 {
 	return walk->first + (uint32_t) __builtin_ctzll(walk->bits);
 }
 
-/* Read the counters of this bucket, and go past it. */
+/* Reads the counters of bucket found(), and moves past this bucket. */
 static void
 take_found(qs_walk *walk, uint64_t *value)
 {
@@ -339,7 +342,7 @@ next_dense(qs_walk *walk)
 
 /* ---- compact ---- */
 
-/* Read the next block of any group. */
+/* Reads the next block, from a later group if necessary.  False: no block is left. */
 static bool
 read_ahead(qs_walk *walk)
 {
@@ -353,7 +356,7 @@ read_ahead(qs_walk *walk)
 	return true;
 }
 
-/* Add the block that was read to the counters of its bucket. */
+/* Adds the counters of the block that was read to walk->value. */
 static void
 add_values(qs_walk *walk)
 {

@@ -1,19 +1,20 @@
 /*
  * pieces.h
- *		Reading a few buckets of a sketch: those of a key, from pieces of a stored sketch; or those
- *		that hold something.
+ *		Reads the bucket of a key from pieces of a stored sketch, or all buckets that are not all
+ *		zero.
  *
- * An estimate from a sketch of a megabyte takes some hundred bytes.  If pieces of a stored sketch
- * can be read alone, these bytes suffice.  The bucket of a key is a sketch of one bucket (thread:
- * of one counter in each row), which gives the key the estimate of the whole sketch.
+ * An estimate from a sketch of a megabyte needs only some hundred bytes.  If pieces of a stored
+ * sketch can be read separately, only these bytes are read.  These bytes make a sketch of one
+ * bucket (thread: of one counter in each row), which gives the key the same estimate as the whole
+ * sketch.
  *
  *		qs_open(&view, header, length);		the header's bytes are enough
  *		estimate = qs_estimate_stored(&view, hv, &source);
  *
- * A dense sketch is read at one offset, at two if the key has a high bucket, and for thread at d.
- * A compact sketch is read at two offsets.  The first has the begin and the end of the data of a
- * group of blocks.  The second has these data, in which the blocks before the wanted one must be
- * passed.
+ * A dense sketch is read at one offset, or at two if the bucket has a high bucket, or at d for
+ * thread.  A compact sketch is read at two offsets, or at 2d for thread.  The first piece has the
+ * start and the end of a group's data.  The second piece is the group's data, up to the key's
+ * block.
  *
  * src/sketch/pieces.h
  */
@@ -29,74 +30,78 @@ typedef struct qs_source
 	void *context;
 } qs_source;
 
-/* Estimate of a dense or compact sketch of which only the header was opened. */
+/*
+ * Returns the estimate of a key in a dense or compact sketch, of which only the header was opened.
+ */
 extern int64_t qs_estimate_stored(const qs_sketch *view, uint64_t hv, const qs_source *source);
 
-/* Estimate of a compact view that has all its bytes. */
+/* Returns the estimate of a key in a compact view that has all its bytes in memory. */
 extern int64_t qs_estimate_compact(const qs_sketch *view, uint64_t hv);
 
 /*
- * ---- the counters of one bucket as numbers, whatever the structure ----
+ * ---- the counters of one bucket as numbers, for any structure ----
  *
- * A bucket of sf is read from the slim table (8 counters) or from the fat table (8 sub-buckets
- * of z cells, one after another).  thread has no buckets; position i of all rows takes
- * their place.
+ * A bucket of sf is read from the slim table (8 counters) or from the fat table (8 sub-buckets of z
+ * cells, one after another).  For thread, which has no buckets, bucket i is counter i of all rows.
  */
 
 /* The most counters of a bucket: those of a fat bucket with the largest z. */
 #define QS_BUCKET_MAX (QS_SF_WIDTH * QS_Z_MAX)
 
-/* The table of an sf sketch that is read.  Every other structure has only one table. */
+/* Which table of an sf sketch is read.  Every other structure has only one table. */
 typedef enum qs_side
 {
-	QS_SIDE_ESTIMATE, /* the table that estimates come from */
+	QS_SIDE_ESTIMATE, /* the table from which estimates are made */
 	QS_SIDE_BEST      /* the fat table if there is one */
 } qs_side;
 
 /* True if the fat table of an sf sketch is read. */
 extern bool qs_bucket_is_fat(const qs_sketch *sk, qs_side side);
 
-/* Number of counters, at most QS_BUCKET_MAX. */
+/* Returns the number of counters in a bucket, at most QS_BUCKET_MAX. */
 extern uint32_t qs_bucket_counters(const qs_sketch *sk, qs_side side);
 
-/* Read the counters of a dense sketch's bucket, in their order. */
+/* Reads the counters of a dense sketch's bucket, in their order. */
 extern void qs_bucket_read(const qs_sketch *sk, qs_side side, uint64_t bucket, uint64_t *value);
 
 /*
- * ---- the buckets of a sketch that hold something, one after another ----
+ * ---- walking over the buckets of a sketch that are not all zero ----
  *
- * Most buckets of a sketch of few keys are empty, and their contribution to a result is known
- * beforehand.  A walk skips them.  In tables it skips 64 at a time.  In compact encoding they take
- * no step, so the time grows with the bytes of the value and not with the size of the sketch.
+ * A walk visits only nonzero buckets, which are those with a nonzero counter.  In a sketch of few
+ * keys most buckets are zero.  In tables a walk skips up to 64 zero buckets in one step.  In
+ * compact encoding zero buckets take no step, so the time grows with the bytes of the value, not
+ * with the size of the sketch.
  *
- * Where there are rows instead of buckets, each counter is walked over as a bucket of its own,
- * row after row.
+ * In thread each counter is a bucket of the walk, row after row.
  *
- * A sketch can be walked over as if it were folded to fewer buckets.  Bucket i of a sketch of n/2
- * buckets has exactly the keys of buckets 2i and 2i + 1 of a sketch of n buckets, because a bucket
- * is the high part of hv * n.  So the counters of buckets that become one are added.
+ * A walk can visit a sketch as if it were folded to fewer buckets.  A bucket's number is the high
+ * part of hv * n.  So bucket i of n/2 buckets has exactly the keys of buckets 2i and 2i + 1 of n
+ * buckets.  The walk adds the counters of these two buckets.
  */
 
 typedef struct qs_walk
 {
-	bool more;                     /* false at the end of the walk */
-	uint64_t bucket;               /* number of the current bucket */
-	uint64_t value[QS_BUCKET_MAX]; /* its counters; of sf, those of the fat table if there is one */
+	bool more;       /* false at the end of the walk */
+	uint64_t bucket; /* number of the current bucket */
+	uint64_t value
+		[QS_BUCKET_MAX]; /* counters of the current bucket; sf: of the fat table if there is one */
 
 	const qs_sketch *sk;
 	const qb_memory *memory;
 	uint32_t counters;
 	uint64_t steps; /* steps since the last pause */
 
-	/* dense: the rest of a block of buckets, and where the next block begins */
-	uint32_t shift; /* 2^shift buckets make one */
+	/*
+	 * dense: the current block of up to 64 buckets, and the number of the next block's first bucket
+	 */
+	uint32_t shift; /* 2^shift buckets of the sketch make one bucket of the walk */
 	uint64_t buckets;
 	uint64_t next;
 	uint64_t first;
 	uint64_t bits;
 
-	/* compact: the next block, if there is one */
-	uint64_t blocks; /* number of blocks that make a bucket */
+	/* compact: the next block, if "ahead" is true */
+	uint64_t blocks; /* number of blocks that make one bucket of the walk */
 	bool ahead;
 	qs_groups groups;
 	qs_block_reader reader;
@@ -104,12 +109,12 @@ typedef struct qs_walk
 } qs_walk;
 
 /*
- * Go to the first bucket of a dense or compact sketch that holds something.  The sketch is walked
- * over as if it were folded to n.  The walk pauses by "memory".
+ * Starts a walk over a dense or compact sketch, as if it were folded to n, and moves to the first
+ * nonzero bucket.  The walk pauses by "memory".
  */
 extern void qs_walk_begin(qs_walk *walk, const qs_sketch *sk, uint64_t n, const qb_memory *memory);
 
-/* Go to the next bucket that holds something. */
+/* Moves to the next nonzero bucket. */
 extern void qs_walk_next(qs_walk *walk);
 
 #endif

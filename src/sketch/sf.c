@@ -2,22 +2,23 @@
  * sf.c
  *		The sf sketch: slim table on the device, fat table on the host.
  *
- * Paper: Algorithm 6 (SFSWS).  The fat table ("extra") has n buckets of 8
- * sub-buckets of z cells; a key owns one cell in each of the d sub-buckets that its
- * mask selects.  The slim table ("table") has n buckets of 8 counters, each always
- * the maximum of the z cells of its sub-bucket.  Queries read the slim table.  It
- * has the size and speed of a sub_warp sketch, at nearly the accuracy of a sub_warp
- * sketch that is z times as large.
+ * Paper: Algorithm 6 (SFSWS).  The fat table ("extra") has n buckets of 8 sub-buckets of z cells.
+ * A key owns one cell in each of the d sub-buckets that its mask selects.  The slim table ("table")
+ * has n buckets of 8 counters.  Each slim counter is the maximum of the z cells of its sub-bucket.
+ * Queries read the slim table, which has the size and speed of a sub_warp sketch.  The accuracy of
+ * sf is nearly that of a sub_warp sketch of z times the size.
  *
- * A device part is the slim table alone.  It answers queries, and merging adds slim
- * counters.  The sum of two maxima is an upper bound of the maximum of sums, so
- * estimates of merged device parts remain upper bounds.  They can be larger than
- * those of the device part of the merged sketches.  A device part is always dense
- * and takes no keys, and nothing can be subtracted from it.  A host part is the fat
- * table alone: it can do everything, and a full sketch can be made from it.
+ * A device part is only the slim table.  A device part answers queries, and merging adds slim
+ * counters.  The sum of two maxima is an upper bound of the maximum of sums, so estimates of merged
+ * device parts remain upper bounds.  These estimates can be larger than those of a device part that
+ * was made from the merged sketches.  A device part is always dense.  Keys cannot be added, and
+ * nothing can be subtracted.
  *
- * Invariants: those of a bucketed sketch with m = 8z for the fat table;
- * slim = max.  Hence true <= estimate(fat) <= estimate(slim) <=
+ * A host part is only the fat table.  A host part supports all operations, and a full sketch can be
+ * made from a host part.
+ *
+ * Invariants: the fat table obeys those of a bucketed sketch with m = 8z, and each slim counter is
+ * the maximum of its cells.  So the true count <= estimate(fat) <= estimate(slim) <=
  * estimate(sub_warp of the same n and seed).
  *
  * src/sketch/sf.c
@@ -43,7 +44,7 @@ slim_counters(const qs_params *p)
 	return qs_table_bytes(p, false) / 4;
 }
 
-/* The maximum of sub-bucket "sub" of the fat table. */
+/* Returns the maximum of sub-bucket "sub" of the fat table. */
 static uint64_t
 sub_bucket_max(const qs_sketch *sk, uint64_t sub)
 {
@@ -70,7 +71,7 @@ qs_sf_refresh(qs_sketch *sk)
 		qb_counter_set(sk->table, i, sk->wide, sub_bucket_max(sk, i));
 }
 
-/* Raises the slim counters after fat cells grew. */
+/* Raises the slim counters of keys that were added to the fat table. */
 static void
 raise_slim(qs_sketch *sk, const uint64_t *hv, size_t count)
 {
@@ -136,7 +137,7 @@ sf_query_one(const qs_sketch *sk, uint64_t hv)
 									 : qs_cells_query_one(sk, fat_of(sk), hv);
 }
 
-/* Add sketches: of device parts the slim tables, of all other parts the fat tables. */
+/* Adds or subtracts the slim tables of device parts, and the fat tables of all other parts. */
 static qb_status
 accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
 {
@@ -150,10 +151,10 @@ accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
 }
 
 /*
- * Check a slim table alone.  The weight W of a bucket is not known but bounded: no
- * counter exceeds W, the counters sum to at most d * W, and their z cells sum to
- * exactly d * W.  The bounds of W must allow a sum of all W equal to N.  This stays true when parts
- * are merged and folded.
+ * Checks a slim table without its fat table.  The weight W of a bucket's keys is unknown, but has
+ * bounds.  No counter exceeds W, the counters sum to at most d * W, and the cells of the bucket sum
+ * to exactly d * W.  True if the bounds of all buckets allow weights with the sum N.  Merging and
+ * folding preserve this.
  */
 static bool
 check_device(const qs_sketch *sk)

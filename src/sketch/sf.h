@@ -13,20 +13,20 @@
 
 extern const qs_ops qs_sf_ops;
 
-/* Make the slim table from the fat one: each counter is the maximum of its z cells. */
+/* Computes the slim table of a full sketch: each counter is the maximum of its z fat cells. */
 extern void qs_sf_refresh(qs_sketch *sk);
 
 /* An odd constant for the mixes that choose cells: 2^64 / plastic number. */
 #define QS_CELL_STEP UINT64_C(0xC13FA9A902A6328F)
 
-/* The key's cell in its i-th selected sub-bucket, 0 .. z-1. */
+/* Returns the key's cell, 0 .. z-1, in the i-th sub-bucket that its mask selects. */
 QB_INLINE uint32_t
 qs_sf_cell(uint64_t hv, uint32_t i, uint32_t z)
 {
 	return (uint32_t) qb_reduce(qb_mix64(hv + QS_CELL_STEP * (i + 1)), z);
 }
 
-/* The counters of the slim table that hv owns. */
+/* Writes the indexes of the slim counters that hv owns. */
 QB_INLINE void
 qs_sf_slim_cells(const qs_sketch *sk, uint64_t hv, uint64_t *cell)
 {
@@ -34,7 +34,7 @@ qs_sf_slim_cells(const qs_sketch *sk, uint64_t hv, uint64_t *cell)
 					cell);
 }
 
-/* The cells of the fat table that hv owns. */
+/* Writes the indexes of the fat cells that hv owns. */
 QB_INLINE void
 qs_sf_fat_cells(const qs_sketch *sk, uint64_t hv, uint64_t *cell)
 {

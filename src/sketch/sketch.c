@@ -1,10 +1,10 @@
 /*
  * sketch.c
- *		Life cycle of a sketch: explicit to dense, narrow to wide, copies.
+ *		Creates and copies sketches, and changes their encoding and counter width.
  *
- * To change encoding or width, a new sketch is made beside the old one, which is released only when
- * the new one is complete.  So the sketch does not change if memory runs out.  Only the structure's
- * qs_ops know the layout of a table; here a table is a number of bytes.
+ * To change encoding or width, a function builds a new sketch, and releases the old sketch when the
+ * new sketch is complete.  So the old sketch is unchanged if memory runs out.  Only the structure's
+ * qs_ops interpret the layout of a table.  This file copies tables as bytes.
  *
  * src/sketch/sketch.c
  */
@@ -46,7 +46,7 @@ release(const qs_sketch *sk, void *pointer)
 		sk->memory->release(sk->memory->context, pointer);
 }
 
-/* Release everything that holds counts, but not the masks. */
+/* Releases entries, tables and carries, but not the masks. */
 static void
 free_counts(qs_sketch *sk)
 {
@@ -68,7 +68,7 @@ qs_free(qs_sketch *sk)
 	sk->masks = NULL;
 }
 
-/* Zeroed tables for a dense sketch; "room" high buckets for multilevel. */
+/* Allocates zeroed tables of a dense sketch, for multilevel with "room" high buckets. */
 static qb_status
 alloc_tables(qs_sketch *sk, uint64_t room)
 {
@@ -110,7 +110,6 @@ qs_make_masks(qs_sketch *sk)
 	return QB_OK;
 }
 
-/* Make empty tables. */
 static qb_status
 start_tables(qs_sketch *sk, uint64_t room)
 {
@@ -121,7 +120,7 @@ start_tables(qs_sketch *sk, uint64_t room)
 	return status;
 }
 
-/* Make masks and empty tables.  On failure masks may be left, which qs_free() releases. */
+/* Makes masks and empty tables.  On failure the masks may remain, which qs_free() releases. */
 static qb_status
 start_dense(qs_sketch *sk, uint64_t room)
 {
@@ -144,7 +143,9 @@ qs_start_dense(qs_sketch *sk, bool wide)
 	return start_dense(sk, 0);
 }
 
-/* Add all entries of an explicit sketch to a dense one that has room for N. */
+/*
+ * Adds all entries of an explicit sketch to a dense sketch, whose counters are wide enough for N.
+ */
 static qb_status
 add_entries(qs_sketch *dense, const qs_sketch *from)
 {
@@ -188,7 +189,7 @@ qs_make_dense(qs_sketch *sk)
 	return QB_OK;
 }
 
-/* Move the counters to new tables with 8 bytes each. */
+/* Moves the counters to new tables of 8-byte counters. */
 static qb_status
 make_wide(qs_sketch *sk)
 {
@@ -245,7 +246,7 @@ copy_entries(qs_sketch *to, const qs_sketch *from)
 	return QB_OK;
 }
 
-/* Copy the tables of a dense sketch, with room for the high buckets in use. */
+/* Copies the tables of a dense sketch.  Allocates only the high buckets that are in use. */
 static qb_status
 copy_tables(qs_sketch *to, const qs_sketch *from)
 {
@@ -267,7 +268,7 @@ copy_tables(qs_sketch *to, const qs_sketch *from)
 	return QB_OK;
 }
 
-/* Make tables of a compact view. */
+/* Makes tables with the counters of a compact view. */
 static qb_status
 copy_compact(qs_sketch *to, const qs_sketch *from)
 {
@@ -300,7 +301,7 @@ qs_copy(qs_sketch *to, const qs_sketch *from, const qb_memory *memory)
 	return status;
 }
 
-/* Make "to" the dense sketch "from" with the tables of another part. */
+/* Makes "to" a copy of the dense sketch "from" with the tables of "part". */
 static qb_status
 dense_part(qs_sketch *to, const qs_sketch *from, qs_part part, const qb_memory *memory)
 {
@@ -327,9 +328,8 @@ dense_part(qs_sketch *to, const qs_sketch *from, qs_part part, const qb_memory *
 }
 
 /*
- * A sketch of another part, made without tables if possible.  An explicit sketch has the same
- * entries in every part, except that a device part has no entries.  In all other cases the sketch
- * is made dense first.
+ * Makes another part of a sketch that is not dense.  If the sketch is explicit, a host part or a
+ * full sketch is a copy of its entries.  In all other cases the sketch is made dense first.
  */
 static qb_status
 part_without_tables(qs_sketch *to, const qs_sketch *from, qs_part part, const qb_memory *memory)
@@ -386,8 +386,8 @@ qs_estimate(const qs_sketch *sk, uint64_t fingerprint)
 }
 
 /*
- * Fetches the key's bucket.  A bucket is the high part of hv * n.  So the high part of hv times the
- * bytes of all buckets is the offset of a byte in the key's bucket.
+ * The bucket's number is the high part of hv * n.  So the high part of hv * (bytes of the table) is
+ * the offset of a byte in this bucket.
  */
 void
 qs_estimate_soon(const qs_sketch *sk, uint64_t fingerprint)

@@ -1,8 +1,8 @@
 /*
  * sketch.h
- *		The life cycle of a sketch, and the operations on it.
+ *		Creates, copies, queries and frees sketches, and changes their encoding.
  *
- * Not thread safe.
+ * The functions are not thread safe.
  *
  * src/sketch/sketch.h
  */
@@ -13,45 +13,49 @@
 
 extern const qs_ops *qs_ops_of(int structure);
 
-/* An empty owned sketch in explicit encoding; needs no memory yet. */
+/* Makes an empty owned sketch in explicit encoding.  Allocates nothing. */
 extern void qs_init(qs_sketch *sk, const qs_params *p, const qb_memory *memory);
 
-/* Release all tables of an owned sketch. */
+/* Releases all memory of an owned sketch. */
 extern void qs_free(qs_sketch *sk);
 
-/* An owned copy of "from" (owned or view) in "to", which is uninitialized. */
+/* Makes "to", which is uninitialized, an owned copy of "from" (owned or view). */
 extern qb_status qs_copy(qs_sketch *to, const qs_sketch *from, const qb_memory *memory);
 
 /*
- * Make "to" another part of "from": an owned copy of the slim table
- * (QS_PART_DEVICE), of the fat table (QS_PART_HOST), or a full sketch made from a
- * host part (QS_PART_FULL).
+ * Makes "to" an owned copy of a part of "from": the slim table (QS_PART_DEVICE) or the fat table
+ * (QS_PART_HOST).  QS_PART_FULL makes a full sketch from a host part.
  */
 extern qb_status
 qs_sf_part(qs_sketch *to, const qs_sketch *from, qs_part part, const qb_memory *memory);
 
-/* Make the table of masks, in which a sketch looks up the masks of keys that are added. */
+/* Makes the table of masks.  A sketch without this table computes each mask when needed. */
 extern qb_status qs_make_masks(qs_sketch *sk);
 
-/* Turn an explicit owned sketch dense. */
+/* Changes an owned explicit sketch to dense encoding. */
 extern qb_status qs_make_dense(qs_sketch *sk);
 
-/* Turn an empty sketch dense with counters of this width, for tables to be copied in. */
+/*
+ * Makes an empty sketch dense.  The caller copies counters of this width into the sketch's tables.
+ */
 extern qb_status qs_start_dense(qs_sketch *sk, bool wide);
 
 /* qs_start_dense() without a table of masks, for a sketch to which no keys are added. */
 extern qb_status qs_start_tables(qs_sketch *sk, bool wide);
 
 /*
- * Prepare an owned sketch for "weight" more.  QB_TOTAL_OVERFLOW: N would be too large.  Widens
- * dense counters if N would reach 2^32.
+ * Prepares an owned sketch for a total N that is larger by "weight".  Widens dense counters if N
+ * would reach 2^32.  QB_TOTAL_OVERFLOW: N would exceed 2^63 - 1.
  */
 extern qb_status qs_prepare(qs_sketch *sk, int64_t weight);
 
-/* QB_OK if keys can be added.  QB_READ_ONLY for a device part, to which no keys can be added. */
+/* QB_OK if keys can be added.  QB_READ_ONLY: the sketch is a device part of sf. */
 extern qb_status qs_writable(const qs_sketch *sk);
 
-/* The sum of a batch's weights; NULL: all weights are 1.  Returns -1 if the sum is out of range. */
+/*
+ * Returns the sum of a batch's weights, or -1 if the sum overflows.  If weight is NULL, all weights
+ * are 1.
+ */
 static inline int64_t
 qs_weight_sum(const int64_t *weight, size_t count)
 {
@@ -66,16 +70,13 @@ qs_weight_sum(const int64_t *weight, size_t count)
 	return sum;
 }
 
-/* Estimate of one key; works on views. */
+/* Returns the estimate of one key.  The sketch may be a view. */
 extern int64_t qs_estimate(const qs_sketch *sk, uint64_t fingerprint);
 
-/*
- * Announce that a key will soon be estimated.  Fetches the part of the table that the estimate will
- * read.  Does nothing for thread.
- */
+/* Prefetches the bucket that the estimate of a key will read.  Does nothing for thread. */
 extern void qs_estimate_soon(const qs_sketch *sk, uint64_t fingerprint);
 
-/* Finish the work that qs_merge_deferred() left.  QB_NO_MEMORY leaves the rest unfinished. */
+/* Finishes the work that qs_merge_deferred() deferred.  QB_NO_MEMORY: some of this work remains. */
 extern qb_status qs_materialize(qs_sketch *sk);
 
 #endif

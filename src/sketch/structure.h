@@ -2,30 +2,29 @@
  * structure.h
  *		A sketch in memory, and the operations of a structure on its tables.
  *
- * A qs_sketch is either owned (its tables come from the caller's allocator and
- * may change) or a view (its tables lie inside serialized bytes, read only).
- * Queries, merging from and serializing work on both.
+ * A qs_sketch is either owned or a view.  The tables of an owned sketch come from the caller's
+ * allocator and may change.  The tables of a view are inside serialized bytes and are only read.
+ * Queries, serializing, and merging from a sketch work on owned sketches and on views.
  *
- * Explicit encoding: few distinct keys, kept exactly.  An owned sketch has an
- * open-addressing hash table of entries, with slots by a secret of the process.  A view
- * has entries sorted by fingerprint.  Beyond qs_explicit_limit() distinct keys the
- * sketch becomes dense and stays so.
+ * Explicit encoding: exact counts of few distinct keys.  An owned sketch has a hash table of
+ * entries (explicit.c).  A view has entries sorted by fingerprint.  With more than
+ * qs_explicit_limit() distinct keys a sketch becomes dense, and never explicit again.
  *
- * Dense encoding: tables of counters, whose layout the structure's file describes.
+ * Dense encoding: tables of counters.  The structure's file describes their layout.
  *
- *	structure		table			extra
- *	thread			d rows of n		-
- *	warp and kin	n buckets		-
- *	multilevel		n low buckets	high buckets
- *	sf				n slim buckets	n fat buckets
+ *	structure					table			extra
+ *	thread						d rows of n		-
+ *	warp, half_warp, sub_warp	n buckets		-
+ *	multilevel					n low buckets	high buckets
+ *	sf							n slim buckets	n fat buckets
  *
- * Compact encoding: the form in which most dense sketches are stored (compact.h).  Only views have
- * it, and sketches that qs_compact_from_keys() makes to be written.  A compact sketch can give
- * estimates, and can be copied, merged and subtracted.  All other functions need a copy, which is
+ * Compact encoding: the form in which most dense sketches are stored (compact.h).  Only views are
+ * compact, and sketches that qs_compact_from_keys() makes for writing.  Estimating, copying,
+ * merging and subtracting read compact sketches.  Functions that read tables need a copy, which is
  * dense.
  *
- * Counters have 4 bytes, or 8 once the total weight N could reach 2^32.  No counter
- * exceeds N, so counters cannot wrap and need no check of their own.
+ * Counters have 4 bytes, or 8 if the total weight N may reach 2^32.  No counter exceeds N, so
+ * counters cannot overflow and need no overflow check.
  *
  * src/sketch/structure.h
  */
@@ -36,16 +35,16 @@
 #include "base/status.h"
 #include "sketch/params.h"
 
-/* Keys are hashed and added in batches of at most this many. */
+/* The most keys of a batch that is hashed and added. */
 #define QS_BATCH 4096
 
-/* Loops fetch cache lines this many keys before they change the counters. */
+/* Loops prefetch the counters of the key this many keys ahead. */
 #define QS_PREFETCH_AHEAD 16
 
-/* Bytes before the body of a stored sketch (format.h). */
+/* Bytes of the header of a stored sketch (format.h). */
 #define QS_HEADER_BYTES 60
 
-/* Counters have 8 bytes once the total weight of a sketch has reached this. */
+/* From this total weight on, a sketch has counters of 8 bytes. */
 #define QS_WIDE_TOTAL (INT64_C(1) << 32)
 
 typedef enum qs_encoding
@@ -73,14 +72,14 @@ typedef struct qs_sketch
 	bool wide;        /* counters of 8 bytes */
 	bool view;        /* tables are inside serialized bytes */
 	bool narrow;      /* explicit view: counts of 4 bytes, as in a list of top keys (top.h) */
-	bool slice;       /* dense: some buckets of a sketch, with all its high buckets (merge.h) */
+	bool slice;       /* dense: a range of buckets, with all high buckets of the sketch (merge.h) */
 
 	uint64_t seed_key; /* qb_seed_key(params.seed) */
 	const struct qs_ops *ops;
 	const qb_memory *memory; /* NULL for a view */
 	uint32_t *masks;         /* table of H masks; NULL: each mask is computed when needed */
 
-	uint8_t *entries;    /* explicit: hash table of qs_entry; in a view sorted entries */
+	uint8_t *entries;    /* explicit: hash table of qs_entry; view: sorted entries */
 	uint64_t used;       /* explicit: distinct keys; compact: present blocks */
 	uint64_t slots;      /* explicit, owned: slots of "entries", a power of two */
 	uint8_t *table;      /* dense */
@@ -92,57 +91,65 @@ typedef struct qs_sketch
 	uint64_t compact_bytes; /* compact: bytes of the body */
 
 	/*
-	 * Only for an owned dense sketch, between qs_merge_deferred() and qs_materialize(); else NULL
-	 * and 0.
+	 * Set only in an owned dense sketch, between qs_merge_deferred() and qs_materialize().
+	 * Otherwise NULL and 0.
 	 */
-	uint8_t *carries; /* multilevel: a byte for each counter, not yet added to the high counter */
-	uint32_t carried; /* number of merges in "carries"; no byte is larger than this */
-	uint32_t merges;  /* number of merges */
+	uint8_t *carries; /* multilevel: carries of each counter, a byte each */
+	uint32_t carried; /* number of merges counted in "carries"; no byte exceeds it */
+	uint32_t merges;  /* number of merges since qs_materialize() */
 
-	void *remote; /* the engine's own data, if the tables are elsewhere; NULL: they are here */
+	void *remote; /* the engine's data if the tables are on a device, else NULL */
 } qs_sketch;
 
 /*
  * The operations of a structure on dense tables.  Arrays of hv have at most QS_BATCH elements.
- * Weights are positive.  Every member is set unless its comment says otherwise.
+ * Weights are positive.  A member may be NULL only if its comment says so.
  */
 typedef struct qs_ops
 {
-	/* Make room so that add() of "count" keys cannot fail.  NULL: no room is needed. */
+	/*
+	 * Allocates memory such that add() of "count" keys cannot fail.  NULL: add() needs no memory.
+	 */
 	qb_status (*reserve)(qs_sketch *sk, size_t count);
 
-	/* Add keys; weight NULL means 1 each. */
+	/* Adds keys.  If weight is NULL, all weights are 1. */
 	void (*add)(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count);
 
 	/*
-	 * Remove keys up to the first one whose counters are too small.  Returns the number of keys
-	 * removed.
+	 * Removes keys, and stops at the first key whose counters are too small.  Returns the number of
+	 * removed keys.
 	 */
 	size_t (*remove)(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count);
 
 	void (*query)(const qs_sketch *sk, const uint64_t *hv, size_t count, int64_t *estimate);
 
-	/* Query one key, if the structure has a faster way for that; else NULL. */
+	/* Queries one key faster than query() does.  NULL: the structure has no such function. */
 	int64_t (*query_one)(const qs_sketch *sk, uint64_t hv);
 
 	/*
-	 * into += from.  Both have equal parameters, and "into" is wide enough.  With "negative" into
-	 * -= from.  This fails with QB_UNDERFLOW if a counter would be negative, and then changes
-	 * nothing.
+	 * into += from, or with "negative" into -= from.  Both sketches have equal parameters, and
+	 * "into" is wide enough.  QB_UNDERFLOW: a counter would be negative or contradict its bucket
+	 * (qs_tally), and nothing changed.
 	 */
 	qb_status (*accumulate)(qs_sketch *into, const qs_sketch *from, bool negative);
 
 	/*
-	 * Get ready for many merges.  From then on merges may leave work to materialize(), which costs
-	 * less if it is done once.  Both members are NULL if the structure has no such work.
+	 * defer() prepares a sketch for many merges, which may then defer work to materialize().
+	 * Deferred work is done once, which costs less than work in each merge.  Both members are NULL
+	 * if a structure defers no work.
 	 */
 	qb_status (*defer)(qs_sketch *sk);
 	qb_status (*materialize)(qs_sketch *sk);
 
-	/* Copy 4-byte counters to the new tables of "to", which have 8-byte counters. */
+	/*
+	 * Copies the 4-byte counters of "from" to the new tables of "to", which have 8-byte counters.
+	 */
 	void (*widen)(qs_sketch *to, const qs_sketch *from);
 
-	/* The number of high buckets that serializing will write.  NULL: none. */
+	/*
+	 * Returns the number of high buckets that serializing writes.  NULL: the structure has no high
+	 * buckets.
+	 */
 	uint64_t (*live_extra)(const qs_sketch *sk);
 
 	/* Write the dense body, with counters of 8 bytes if "wide", else of 4 bytes. */

@@ -1,6 +1,6 @@
 /*
  * top.c
- *		The most frequent keys of a sketch: candidates.
+ *		Adds, drops, merges and subtracts candidates for the most frequent keys of a sketch.
  *
  * src/sketch/top.c
  */
@@ -11,13 +11,15 @@
 #include "sketch/merge.h"
 #include "sketch/top.h"
 
-/* A list that is merged without its sketch may have this many times its capacity. */
+/*
+ * A list that is merged without its sketch has at most this many times its capacity of candidates.
+ */
 #define LISTED_MOST 4
 
 #define FIRST_ROOM  16
 #define MOST_SPARSE 512
 
-/* Steps that an estimate counts for, between two pauses.  It may read 32 counters. */
+/* The number of steps that an estimate counts as.  An estimate may read 32 counters. */
 #define ESTIMATE_STEPS 64
 
 void
@@ -35,7 +37,7 @@ release(const qs_top *top, void *block)
 		top->memory->release(top->memory->context, block);
 }
 
-/* Release the text of a candidate that is removed. */
+/* Releases the text of a candidate that is dropped. */
 static void
 release_text(qs_top *top, const qs_top_key *key)
 {
@@ -58,8 +60,9 @@ qs_top_free(qs_top *top)
 /* ---- finding ---- */
 
 /*
- * A slot of the hash table is 0, or 1 + a candidate's index, with some more bits of its hash.
- * These bits rule out most keys that are not candidates, without a look at the candidates.
+ * A slot of the hash table is 0, or has 1 + a candidate's index in its low bits.  Its high bits are
+ * bits of the key's hash, which rule out most keys that are no candidates, without access to the
+ * candidates.
  */
 #define INDEX_BITS 22
 #define INDEX_MASK ((UINT32_C(1) << INDEX_BITS) - 1)
@@ -70,7 +73,7 @@ tag_of(uint64_t hash)
 	return (uint32_t) hash & ~INDEX_MASK;
 }
 
-/* The key's slot in the hash table, or the empty slot where it belongs. */
+/* Returns the key's slot in the hash table, or the empty slot into which the key belongs. */
 static uint32_t *
 find_slot(const qs_top *top, uint64_t fingerprint)
 {
@@ -100,7 +103,7 @@ qs_top_lookup(const qs_top *top, uint64_t fingerprint)
 	return number == 0 ? NULL : &top->key[number - 1];
 }
 
-/* Rebuild the hash table, after candidates were moved. */
+/* Rebuilds the hash table after candidates were moved. */
 static void
 index_all(qs_top *top)
 {
@@ -111,7 +114,7 @@ index_all(qs_top *top)
 		fill_slot(top, i);
 }
 
-/* Entry i of a view, without its text. */
+/* Returns entry i of a view, without its text. */
 static qs_top_key
 entry_at(const qs_top *top, uint64_t i)
 {
@@ -165,7 +168,7 @@ qs_top_find(const qs_top *top, uint64_t fingerprint, qs_top_key *key)
 	return there != NULL;
 }
 
-/* Read the next text of a view.  Bytes that were not validated may end without a zero byte. */
+/* Reads the next text of a view.  Bytes that were not validated may end without a zero byte. */
 static void
 next_text(const qs_top *top, uint64_t *at, qs_top_key *key)
 {
@@ -198,9 +201,9 @@ qs_top_next(const qs_top *top, qs_top_position *position, qs_top_key *key)
 /* ---- adding and dropping candidates ---- */
 
 /*
- * The size of the hash table.  Most keys are not in it, and in a table that is nearly empty a
- * lookup of such a key ends at the first slot.  So the table is large, as long as it fits into the
- * nearest cache.
+ * Returns the number of slots of the hash table.  Most lookups are for keys that are not in the
+ * table.  In a sparse table the lookup of an absent key ends at the first slot.  So the table is
+ * sparse as long as it fits into the L1 cache.
  */
 static uint64_t
 slots_for(uint64_t room)
@@ -208,7 +211,7 @@ slots_for(uint64_t room)
 	return room * (room <= MOST_SPARSE ? 8 : 2);
 }
 
-/* Double the room. */
+/* Doubles the memory for candidates, and enlarges the hash table. */
 static qb_status
 grow(qs_top *top)
 {
@@ -249,8 +252,8 @@ compare_estimates(const void *a, const void *b)
 }
 
 /*
- * Keep the candidates with the largest estimates.  Returns the largest estimate of the dropped
- * ones.
+ * Keeps the "count" candidates with the largest estimates, and raises the bound.  Returns the
+ * largest estimate of a dropped candidate.
  */
 static int64_t
 keep_largest(qs_top *top, uint64_t count)
@@ -270,7 +273,7 @@ keep_largest(qs_top *top, uint64_t count)
 	return dropped;
 }
 
-/* Drop candidates beyond the capacity, unless the sketch is exact. */
+/* Drops candidates beyond the capacity, unless the sketch is explicit. */
 static void
 prune(qs_top *top, const qs_sketch *sk)
 {
@@ -383,7 +386,7 @@ sort_candidates(qs_top *top)
 	index_all(top);
 }
 
-/* Lower the upper bound to the sketch's own estimate, which is an upper bound, too. */
+/* Lowers the upper bound to the sketch's estimate, which is an upper bound, too. */
 static void
 tighten(qs_top_key *key, const qs_sketch *sk)
 {
@@ -437,7 +440,7 @@ qs_top_drop_below(qs_top *top, int64_t least)
 
 /* ---- what is certain about the weight of any key ---- */
 
-/* The largest weight that a key which is no candidate can have.  "sk" may be NULL. */
+/* Returns the largest possible weight of a key that is no candidate.  "sk" may be NULL. */
 static int64_t
 most_of_others(const qs_top *top, const qs_sketch *sk, uint64_t fingerprint)
 {
@@ -460,7 +463,7 @@ qs_top_limits_of(const qs_top *top, const qs_sketch *sk, uint64_t fingerprint)
 	return limits;
 }
 
-/* The bounds of a key's weight in a sketch that may have no list. */
+/* Returns the bounds of a key's weight in a sketch.  "top" is the sketch's list, or NULL. */
 static qs_top_limits
 limits_in(const qs_top *top, const qs_sketch *sk, uint64_t fingerprint)
 {
@@ -475,8 +478,9 @@ limits_in(const qs_top *top, const qs_sketch *sk, uint64_t fingerprint)
 /* ---- subtracting ---- */
 
 /*
- * Subtract from a candidate the weight that was removed of its key.  The sketch has already been
- * subtracted from.  False: the candidate did not have this weight.
+ * Lowers the bounds of a candidate after a weight within the bounds "gone" was removed from its
+ * key.  The weight was already removed from the sketch.  False: the candidate did not have this
+ * weight.
  */
 static bool
 take_away(qs_top_key *key, const qs_sketch *sk, qs_top_limits gone)
@@ -493,8 +497,8 @@ take_away(qs_top_key *key, const qs_sketch *sk, qs_top_limits gone)
 }
 
 /*
- * True if two lists match.  A list without keys has no texts, so it matches lists with and without
- * texts.
+ * True if two lists can be merged.  A list without keys has no texts, so it matches lists with and
+ * without texts.
  */
 static bool
 lists_match(const qs_top *a, const qs_sketch *a_sketch, const qs_top *b, const qs_sketch *b_sketch)
@@ -520,7 +524,7 @@ qs_top_subtract(qs_top *top, qs_sketch *sketch, const qs_top *from, const qs_ske
 		qs_top_key *key = &top->key[i];
 
 		if (from_sketch->encoding == QS_COMPACT)
-			qb_pause(top->memory); /* an estimate may have to pass many blocks */
+			qb_pause(top->memory); /* an estimate may read many blocks */
 		qb_pause_after(top->memory, &steps, 2 * ESTIMATE_STEPS);
 		if (!take_away(key, sketch, limits_in(from, from_sketch, key->fingerprint)) ||
 			key->lower > rest)
@@ -564,7 +568,9 @@ qs_top_copy(qs_top *to, const qs_top *from, const qb_memory *memory)
 	return status;
 }
 
-/* Add to the candidates of "into" their bounds in "from".  "from_sketch" may be NULL. */
+/*
+ * Adds the bounds in "from" to the bounds of the candidates of "into".  "from_sketch" may be NULL.
+ */
 static void
 add_known(qs_top *into, const qs_top *from, const qs_sketch *from_sketch)
 {
@@ -577,7 +583,7 @@ add_known(qs_top *into, const qs_top *from, const qs_sketch *from_sketch)
 		qs_top_key other;
 
 		if (from_sketch && from_sketch->encoding == QS_COMPACT)
-			qb_pause(into->memory); /* an estimate may have to pass many blocks */
+			qb_pause(into->memory); /* an estimate may read many blocks */
 		qb_pause_after(into->memory, &steps, ESTIMATE_STEPS);
 		if (!qs_top_find(from, key->fingerprint, &other))
 		{
@@ -590,8 +596,8 @@ add_known(qs_top *into, const qs_top *from, const qs_sketch *from_sketch)
 }
 
 /*
- * Add the candidates of "from" that "into" does not have.  No candidate may be dropped before the
- * sketches are merged, so room for all is made first.  "sketch" may be NULL.
+ * Adds the candidates of "from" that "into" does not have.  Allocates memory for all candidates
+ * first, because no candidate may be dropped before the sketches are merged.  "sketch" may be NULL.
  */
 static qb_status
 add_unknown(qs_top *into, const qs_sketch *sketch, const qs_top *from)
@@ -620,7 +626,7 @@ add_unknown(qs_top *into, const qs_sketch *sketch, const qs_top *from)
 	return QB_OK;
 }
 
-/* Merge the candidates and their bounds.  The sketches must not be merged yet, and may be NULL. */
+/* Merges the candidates and their bounds.  The sketches must not be merged yet, and may be NULL. */
 static qb_status
 merge_candidates(qs_top *into, const qs_sketch *sketch, const qs_top *from,
 				 const qs_sketch *from_sketch)

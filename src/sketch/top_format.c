@@ -33,7 +33,7 @@ text_bytes(const qs_top *top)
 	return top->texts ? top->length + top->count : 0;
 }
 
-/* Bytes of the entries that are stored beside the sketch. */
+/* Returns the bytes of the entries that are stored in addition to the sketch. */
 static uint64_t
 entries_bytes(const qs_top *top, uint8_t encoding)
 {
@@ -147,7 +147,7 @@ qs_top_open_list(qs_top *view, const uint8_t *bytes)
 	view->text = bytes + view->count * QS_TOP_ENTRY_BYTES;
 }
 
-/* Read and check the fields of the header. */
+/* Reads and checks the fields of the header. */
 static qb_status
 read_header(qs_top *view, const uint8_t *bytes)
 {
@@ -167,7 +167,7 @@ read_header(qs_top *view, const uint8_t *bytes)
 	return QB_OK;
 }
 
-/* True if header and sketch agree. */
+/* True if the bound and the number of candidates match the sketch. */
 static bool
 fits_sketch(const qs_top *view, const qs_sketch *sketch)
 {
@@ -178,7 +178,7 @@ fits_sketch(const qs_top *view, const qs_sketch *sketch)
 	return view->count <= qs_top_capacity(view->n);
 }
 
-/* Point the view to the entries and texts.  "bytes" are the bytes after the sketch. */
+/* Points the view to the entries and texts.  "bytes" are the bytes after the sketch. */
 static qb_status
 set_keys(qs_top *view, const qs_sketch *sketch, const uint8_t *bytes, uint64_t length)
 {
@@ -223,7 +223,10 @@ qs_top_open(qs_top *view, qs_sketch *sketch, const uint8_t *bytes, uint64_t leng
 					length - sketch_bytes);
 }
 
-/* True if keys are ascending, upper bounds positive, and bounds within the sketch's estimates. */
+/*
+ * True if keys ascend, upper bounds are positive, and all bounds are within the sketch's estimates
+ * and total.
+ */
 static bool
 entries_are_sound(const qs_top *view, const qs_sketch *sketch, const qb_memory *memory)
 {
@@ -236,7 +239,7 @@ entries_are_sound(const qs_top *view, const qs_sketch *sketch, const qb_memory *
 	{
 		int64_t estimate;
 
-		qb_pause(memory); /* an estimate may have to pass many blocks of a compact sketch */
+		qb_pause(memory); /* an estimate may read many blocks of a compact sketch */
 		estimate = qs_estimate(sketch, key.fingerprint);
 
 		if ((position.entry > 1 && key.fingerprint <= previous) || key.lower < 0 ||
@@ -249,7 +252,7 @@ entries_are_sound(const qs_top *view, const qs_sketch *sketch, const qb_memory *
 	return true;
 }
 
-/* True if there is one text for each key. */
+/* True if the view has one text for each key. */
 static bool
 texts_are_sound(const qs_top *view)
 {

@@ -1,18 +1,21 @@
 /*
  * unbiased.c
- *		Estimates without the minimum's bias, from the same bucket.
+ *		Estimates without the minimum's bias, computed from the key's bucket.
  *
- * All estimates here come from one argument.  Take away the key and its weight f.
- * The remaining counts of its bucket come from keys with random masks.  So all choices of k
- * counters of the bucket have one joint distribution.  The mean of the minimum, over all k-subsets
- * of the key's own counters, is f plus a noise.  The mean of the minimum over all k-subsets of the
- * other counters is a noise of this distribution.  So their difference has expectation f.  Two such
- * differences are used: k = d, which is the usual minimum (where fewer than d counters are left, k
- * is their number), and k = 1, which compares means.
+ * All estimates of this file follow from one argument.  Let f be the weight of a key.  Without this
+ * key, the counts of the key's bucket come from keys with random masks.  So any k counters of the
+ * bucket have the same joint distribution.  The mean of the minimum, over all k-subsets of the
+ * key's own counters, is f plus a noise.  The mean of the minimum, over all k-subsets of all other
+ * counters of the bucket, is a noise of the same distribution.  So the difference of the two means
+ * has the expectation f.
  *
- * The minimum is robust if few heavy keys make most of the noise.  The mean varies less if many
- * light keys make it.  Any mixture with fixed weights is unbiased.  So the weight is chosen for the
- * least mean absolute error over absent keys, whose count is known to be zero.
+ * Two values of k are used.  k = 1 compares the means of counters.  k = d compares minima.  If the
+ * bucket has only c < d other counters, k = c is used instead of k = d.
+ *
+ * If few heavy keys make most of the noise, the difference of minima varies less than that of
+ * means.  If many light keys make the noise, the difference of means varies less.  Any mixture with
+ * fixed weights is unbiased.  The weight is chosen for the least mean absolute error over absent
+ * keys, whose count is zero.
  *
  * src/sketch/unbiased.c
  */
@@ -21,10 +24,12 @@
 #include "sketch/explicit.h"
 #include "sketch/sketch.h"
 
-/* The weights that are tried are multiples of 1/16. */
+/* The weights that are compared are multiples of 1/16. */
 #define WEIGHT_STEPS 16
 
-/* The number of keys on which the weights are tried, and the most counters that this may read. */
+/*
+ * The most absent keys on which weights are compared, and the most counters that are read for them.
+ */
 #define PROBES         2048
 #define PROBE_COUNTERS (UINT64_C(1) << 16)
 
@@ -52,7 +57,10 @@ mean(const uint64_t *value, uint32_t count)
 	return sum / count;
 }
 
-/* Split a bucket's counters into those that the key owns and the others, both ascending. */
+/*
+ * Splits a bucket's counters into those that the key owns and all other counters.  Both arrays are
+ * ascending.
+ */
 static void
 split(const uint64_t *value, uint32_t count, uint32_t mask, uint64_t *own, uint64_t *others)
 {
@@ -82,7 +90,7 @@ estimate_plain(const qs_sketch *sk, uint64_t hv)
 	qs_bucket_read(sk, QS_SIDE_BEST, qb_reduce(hv, sk->params.n), value);
 	if (k == 0)
 	{
-		/* every key of the bucket owns all counters, so none is left for the noise */
+		/* every key of the bucket owns all counters, so no counter contains only noise */
 		e.by_min = e.by_mean = (double) value[0] - (double) sk->total / (double) sk->params.n;
 		return e;
 	}
@@ -93,8 +101,8 @@ estimate_plain(const qs_sketch *sk, uint64_t hv)
 }
 
 /*
- * In a fat bucket, move the key's own cells to "own", and estimate an absent key from the remaining
- * cells of any d of the 8 sub-buckets.
+ * Estimates from a fat bucket.  Moves the key's cells to "own".  The remaining cells of any d of
+ * the 8 sub-buckets give the estimate of an absent key, which is noise.
  */
 static pair
 estimate_fat(const qs_sketch *sk, uint64_t hv)
@@ -172,8 +180,8 @@ mixture(pair e, double weight)
 }
 
 /*
- * The weight, 0 to 1, of the difference of means in the mixture.  The difference of minima has the
- * rest.
+ * Returns the weight, 0 to 1, of the difference of means in the mixture.  The difference of minima
+ * has the remaining weight.
  */
 static double
 mean_weight(const qs_sketch *sk, double mean_noise)
@@ -202,31 +210,32 @@ mean_weight(const qs_sketch *sk, double mean_noise)
 /*
  * ---- unbiased estimates from the device part of an sf sketch ----
  *
- * Let F be the distribution of slim counters.  Then a cell has F^(1/z), and the z -
- * 1 cells beside it have F^((z-1)/z).  The estimate of a key of count f is the minimum of d values
- * max(f + own cell, other cells), hence
+ * Let F be the cumulative distribution of slim counters.  Then the distribution of a cell is
+ * F^(1/z).  The distribution of the maximum of the z - 1 other cells of its sub-bucket is
+ * F^((z-1)/z).  The estimate of a key of count f is the minimum of d values max(f + own cell,
+ * maximum of the other cells).  The mean of the estimate is
  *
  *	g(f) = f + sum over w >= 0 of (1 - F(w)^(1/z) * F(f + w)^((z-1)/z))^d
  *
- * F comes from the estimates of absent keys, whose tail is the tail of a slim counter to the power
- * of d.  F does not show cells below the least slim counter.  Their fraction is set such that cells
- * have the mean that follows from N.
+ * F is computed from the estimates of absent keys.  The tail of these estimates is the tail of a
+ * slim counter to the power of d.  F has no information about cells below the least slim counter.
+ * These cells are fitted such that all cells have the mean that follows from N.
  */
 
-/* g(f) is stored for each small count f, and for larger ones in steps of a sixteenth. */
+/* g(f) is stored for each small count f, and for larger counts in steps of a sixteenth of f. */
 #define STEP(f) (1 + (f) / 16)
 
-/* The distributions of cells by bin, and the cells below the base. */
+/* The distribution of cells by bin, and of cells below the base. */
 typedef struct cells
 {
 	const qs_noise *noise;
 	double *cdf;     /* chance that a cell is at most the bin's last value */
-	double *others;  /* this chance for all of the z - 1 cells beside it */
+	double *others;  /* chance that no other cell of a sub-bucket exceeds this value */
 	double low;      /* the least cell below the base */
 	double fraction; /* the fraction of cells below the base */
 } cells;
 
-/* True if the estimate of this dense sketch uses slim counters alone. */
+/* True if estimates of this dense sketch use only slim counters. */
 static bool
 slim_alone(const qs_sketch *sk)
 {
@@ -243,7 +252,10 @@ power(double x, uint32_t n)
 	return product;
 }
 
-/* The n-th root of 0 <= x <= 1: Newton's method, which comes from above all the way. */
+/*
+ * Returns the n-th root of 0 <= x <= 1 by Newton's method, which starts above the root and
+ * descends.
+ */
 static double
 root(double x, uint32_t n)
 {
@@ -260,7 +272,7 @@ root(double x, uint32_t n)
 	return 0;
 }
 
-/* The chance that a cell is at most w. */
+/* Returns the chance that a cell is at most w. */
 static double
 cell_cdf(const cells *c, double w)
 {
@@ -272,9 +284,10 @@ cell_cdf(const cells *c, double w)
 }
 
 /*
- * Fit the ramp of cells below the base to their part of the mean of all cells.  The fraction of
- * cells below the base is chosen so that one slim counter would be expected below it.  With a
- * larger fraction a slim counter below it would have been seen.
+ * Fits the cells below the base to the mean of all cells.  These cells are assumed to be evenly
+ * distributed from c->low to the base.  The fraction of these cells is such that about one slim
+ * counter is expected below the base.  With a larger fraction the least slim counter would be below
+ * the base.
  */
 static void
 fit_low_cells(cells *c, const qs_sketch *sk)
@@ -295,7 +308,7 @@ fit_low_cells(cells *c, const qs_sketch *sk)
 		c->low = 0;
 }
 
-/* g(f).  Each bin above the base adds its part, as for a mean. */
+/* Returns g(f).  Each bin above the base adds a term, as in qs_noise_mean(). */
 static double
 expect_estimate(const cells *c, uint32_t depth, double f)
 {
@@ -335,13 +348,17 @@ fill_cells(cells *c, const qs_sketch *sk)
 	fit_low_cells(c, sk);
 }
 
-/* Fill noise->average_estimate for a device part whose tails are known.  QB_NO_MEMORY is the only error. */
+/*
+ * Computes noise->average_estimate of a device part from noise->above.  QB_NO_MEMORY is the only
+ * error.
+ */
 static qb_status
 slim_measure(qs_noise *noise, const qs_sketch *sk)
 {
 	const qb_memory *memory = noise->memory;
 	cells c = { .noise = noise };
-	uint64_t most = noise->most < INT64_MAX ? noise->most : INT64_MAX; /* damaged bytes say more */
+	uint64_t most =
+		noise->most < INT64_MAX ? noise->most : INT64_MAX; /* damaged bytes may have more */
 	uint64_t f;
 
 	for (f = 0; f <= most; f += STEP(f))
@@ -361,7 +378,7 @@ slim_measure(qs_noise *noise, const qs_sketch *sk)
 	return c.cdf && noise->average_estimate ? QB_OK : QB_NO_MEMORY;
 }
 
-/* The count whose average estimate is "estimate": the inverse of g. */
+/* Returns the count whose average estimate is "estimate": the inverse of g. */
 static double
 slim_estimate(const qs_noise *noise, double estimate)
 {
