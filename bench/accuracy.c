@@ -1,11 +1,11 @@
 /*
  * accuracy.c
- *		"make accuracy": measured errors against theory, paper and promises.
+ *		"make accuracy": compares measured errors with theory, the paper and documented bounds.
  *
- * Prints each claim with PASS or FAIL, writes the tables into docs/engineering/accuracy.md,
- * and the data of the figures to build/bench.  Fails if a claim does not hold.  Takes some
- * twenty minutes and 2 GB.  A name (figure7, overload, calibration, probes, products,
- * distinct, peers) picks a part.
+ * Prints each claim with PASS or FAIL, writes the tables into docs/engineering/accuracy.md, and the
+ * data of the figures to build/bench.  Fails if a claim does not hold.  Takes some twenty minutes
+ * and 2 GB.  An argument (figure7, overload, calibration, probes, products, distinct, peers)
+ * selects one of the programs.
  *
  * bench/accuracy.c
  */
@@ -18,7 +18,7 @@ static const struct
 {
 	const char *name;
 	void (*run)(void);
-	const char *tables[7]; /* all tables of the part in the page, then NULL */
+	const char *tables[7]; /* all tables of this program in the document, then NULL */
 } parts[] = {
 	{ "figure7", accuracy_figure7, { "loads" } },
 	{ "overload", accuracy_overload, { "overload-all" } },

@@ -1,33 +1,31 @@
 /*
  * accuracy.h
- *		The parts of "make accuracy"; each part prints its claims and whether
- *		they hold, and writes its tables for docs/engineering/accuracy.md and its data for
- *		gnuplot.
+ *		The programs of "make accuracy", which print claims and write tables and plots.
  *
  * bench/accuracy.h
  */
 #ifndef QS_BENCH_ACCURACY_H
 #define QS_BENCH_ACCURACY_H
 
-/* Errors of all structures by load, compared with theory and with the paper (its Fig. 7). */
+/* Compare errors of all structures by load with theory and with the paper's Fig. 7. */
 extern void accuracy_figure7(void);
 
-/* Minimum and unbiased estimates in overloaded sketches. */
+/* Compare minimum and unbiased estimates in overloaded sketches. */
 extern void accuracy_overload(void);
 
-/* How often errors are within the reported confidence, over many seeds. */
+/* Check how often errors are within the reported confidence, over many seeds. */
 extern void accuracy_calibration(void);
 
-/* How often errors are within the reported confidence for many keys at once. */
+/* Check how often errors are within the reported confidence for many keys together. */
 extern void accuracy_probes(void);
 
-/* Inner products and second moments, and their standard errors. */
+/* Check inner products and second moments, and their standard errors. */
 extern void accuracy_products(void);
 
-/* Estimates of distinct keys, compared with HyperLogLog. */
+/* Compare estimates of distinct keys with HyperLogLog. */
 extern void accuracy_distinct(void);
 
-/* Structures of other papers, compared with ours at equal bytes. */
+/* Compare structures of other papers with qsketch's structures at equal bytes. */
 extern void accuracy_peers(void);
 
 #endif

@@ -2,11 +2,11 @@
  * analysis.c
  *		"make analysis": costs and benefits of the sizes m, d and H.
  *
- * The authors of the paper left these questions open in their notes: how many memory
- * transactions an insertion needs, how accurate a sketch is, and which size of a sub-warp is
- * best, as functions of the width of the bucket, the depth, the number of masks and the width
- * of the counters.  Formulas are in theory.c and derived in docs/engineering/analysis.md,
- * which also gets the tables.  A simulation with the sketches' masks checks each formula.
+ * The authors of the paper left three questions open in their notes: how many memory transactions
+ * an insertion needs, how accurate a sketch is, and which size of a sub-warp is best.  The answers
+ * depend on the width of the bucket, the depth, the number of masks and the width of the counters.
+ * Formulas are in theory.c and derived in docs/engineering/analysis.md, which also has the tables.
+ * A simulation with the sketches' masks checks each formula.
  *
  * bench/analysis.c
  */
@@ -31,7 +31,7 @@ static const double loads[] = { 0.5, 1, 2 };
 
 /* ---- memory transactions ---- */
 
-/* Mean number of transactions that have counters of the key, by simulated insertions. */
+/* Return the mean number of transactions that have counters of a key, by simulated insertions. */
 static double
 simulate_touched(uint32_t m, uint32_t depth, uint32_t counters)
 {
@@ -77,7 +77,7 @@ check_transactions(uint32_t bytes)
 				 fabs(worst) * 100);
 }
 
-/* Rows are m, and columns are depths.  Counters have 4 bytes. */
+/* Write a table whose rows are m and whose columns are depths.  Counters have 4 bytes. */
 static void
 sectors_table(void)
 {
@@ -104,7 +104,10 @@ sectors_table(void)
 
 /* ---- accuracy ---- */
 
-/* Rows are keys per counter and m, and columns are depths.  The best value is bold. */
+/*
+ * Write a table whose rows are keys per counter and m, and whose columns are depths.  The best
+ * value is bold.
+ */
 static void
 depth_table(void)
 {
@@ -139,7 +142,10 @@ depth_table(void)
 	fclose(out);
 }
 
-/* Rows are m and load, and columns are numbers of masks, without and with turning. */
+/*
+ * Write a table whose rows are m and load, and whose columns are numbers of masks, without and with
+ * turning.
+ */
 static void
 masks_table(void)
 {
@@ -200,14 +206,19 @@ check_simulation(void)
 
 /* ---- the best sub-warp for each width of counters ---- */
 
-/* Error at a load, with the number of counters of this width that fits into the memory. */
+/*
+ * Return the error at a load, with the number of counters of this width that fits into the memory.
+ */
 static double
 error_of_width(uint32_t m, double bytes, double load)
 {
 	return theory_bucket(m, load / 3 * m * bytes / 4);
 }
 
-/* Memory with which thread has the error of buckets of m counters, relative to their memory. */
+/*
+ * Return the memory with which thread has the error of buckets of m counters, relative to the
+ * memory of the buckets.
+ */
 static double
 thread_memory(uint32_t m, double bytes, double load)
 {
@@ -228,7 +239,7 @@ thread_memory(uint32_t m, double bytes, double load)
 	return high;
 }
 
-/* Buckets of half a sector, of one sector, and of two sectors. */
+/* Write a table of buckets of half a sector, of one sector, and of two sectors. */
 static void
 sub_warp_table(void)
 {

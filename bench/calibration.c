@@ -1,12 +1,12 @@
 /*
  * calibration.c
- *		How often errors are within the reported confidence, over many seeds.
+ *		Checks how often errors are within the reported confidence, over many seeds.
  *
- * For each structure there are sketches of 200 seeds, qs_noise_error() of each at three
- * confidences, and the fraction of keys whose error is no larger, among present keys and as many
- * absent keys.  Counts are integers.  So the error e is right if at least the fraction of the
- * confidence is within e, and at most that fraction is within e - 1, each give or take a
- * percentage point.
+ * The program makes sketches of 200 seeds for each structure.  It compares the errors of present
+ * keys, and of an equal number of absent keys, with qs_noise_error() at three confidences.  Counts
+ * are integers, so an error e is right for a confidence c if at least the fraction c of the keys is
+ * within e, and at most the fraction c is within e - 1.  A percentage point of deviation is
+ * allowed.
  *
  * bench/calibration.c
  */
@@ -42,7 +42,7 @@ static const struct
 
 #define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 
-/* Shares of keys: those within the error e, and those within e - 1. */
+/* Fractions of the keys: within the error e, and within e - 1. */
 typedef struct fractions
 {
 	double within[LEVELS];
@@ -128,7 +128,10 @@ measure(size_t row, double theta, double load)
 	return r;
 }
 
-/* Slim counters overestimate present keys less than absent ones, so one check is left out; see measure.h. */
+/*
+ * True if the error is right.  Slim counters overestimate present keys less than absent keys, so
+ * one check is skipped for them; see measure.h.
+ */
 static bool
 is_right(size_t row, const result *r, int level)
 {

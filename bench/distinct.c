@@ -2,14 +2,13 @@
  * distinct.c
  *		Distinct keys: sketches compared with HyperLogLog in the same memory.
  *
- * HyperLogLog is the plain one (Flajolet, Fusy, Gandouet, Meunier 2007).  It has 2^b
- * registers, each with the largest rank of a hash.  The estimate is the harmonic mean, or
- * linear counting while that is below 2.5 times the registers.  Registers have 5 bits; those
- * of 16 kB have 8.  Errors are root mean squares over 100 seeds, relative to the number of
- * keys.  A sketch that is too full gives no estimate.  A sketch's errors must be its standard
- * errors, give or take a fourth.  HyperLogLog's errors must be at most twice
- * 1.04 / sqrt(registers), because the plain one is biased where it changes from linear
- * counting to the mean.
+ * HyperLogLog is the plain version (Flajolet, Fusy, Gandouet, Meunier 2007).  It has 2^b registers,
+ * each with the largest rank of a hash.  The estimate is the harmonic mean or, if this mean is less
+ * than 2.5 times the registers, linear counting.  Registers have 5 bits in 1.25 kB, and 8 bits in
+ * 16 kB.  Errors are root mean squares over 100 seeds, relative to the number of keys.  A sketch
+ * that is too full has no estimate.  A sketch's errors must equal its standard errors, within a
+ * fourth.  HyperLogLog's errors must be at most twice 1.04 / sqrt(registers), because plain
+ * HyperLogLog is biased where it changes from linear counting to the mean.
  *
  * bench/distinct.c
  */
@@ -27,8 +26,8 @@
 typedef struct memory_size
 {
 	const char *name;
-	uint64_t bytes;  /* of counters */
-	uint32_t log2_m; /* registers of HyperLogLog */
+	uint64_t bytes;  /* bytes of counters */
+	uint32_t log2_m; /* log2 of the registers of HyperLogLog; 0: without HyperLogLog */
 } memory_size;
 
 static const memory_size sizes[] = {
@@ -77,7 +76,7 @@ hll_estimate(const uint8_t *rank, uint32_t m)
 	return estimate <= 2.5 * m && zeros > 0 ? m * log((double) m / zeros) : estimate;
 }
 
-/* Compute the relative errors of all numbers of keys; the keys are added one after the other. */
+/* Add the squares of the relative errors at all numbers of keys, for one seed. */
 static void
 hll_errors(uint32_t log2_m, uint64_t seed, double *squares)
 {
@@ -129,7 +128,7 @@ report_hll(FILE *out, const memory_size *size)
 
 /* ---- sketches ---- */
 
-/* Root mean squares over all seeds, and the number of sketches that were not too full. */
+/* Sums of squares over all seeds, and the number of sketches that were not too full. */
 typedef struct outcome
 {
 	double error;

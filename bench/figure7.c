@@ -23,8 +23,8 @@ static const double loads[] = { 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4 };
 #define LOADS (sizeof(loads) / sizeof(loads[0]))
 
 /*
- * The measured sketches.  "ratio" is how many times better than thread they are in the paper, at
- * load 0.5 and 1.  "within" is the largest allowed distance from theory.
+ * The measured sketches.  "ratio" is the paper's error of thread divided by the sketch's error, at
+ * loads 0.5 and 1.  "within" is the largest allowed deviation from theory.
  */
 static const struct
 {
@@ -48,7 +48,7 @@ static const struct
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
 static double measured[ROWS][LOADS];
-static uint64_t high_buckets[LOADS]; /* high buckets of multilevel */
+static uint64_t high_buckets[LOADS]; /* number of high buckets of multilevel */
 
 /* ---- keys: a stream, and its distinct keys with their counts ---- */
 
@@ -119,7 +119,7 @@ mean_relative_error(const qs_sketch *sk, const stream *s)
 	return sum / s->used;
 }
 
-/* Measure one sketch; the row after a full sf sketch is that of its host part. */
+/* Measure one sketch.  The row after a full sf sketch is for its host part. */
 static void
 measure(size_t row, size_t load, const stream *s, uint64_t seed)
 {
@@ -211,7 +211,7 @@ write_load_table(void)
 	fclose(out);
 }
 
-/* The columns are the load, and then the measured and the theoretical error of each row. */
+/* Write the load, and then the measured and the theoretical error of each row. */
 static void
 write_data(void)
 {

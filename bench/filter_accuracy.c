@@ -1,11 +1,11 @@
 /*
  * filter_accuracy.c
- *		"make filter-accuracy": filters compared with theory, paper, promises and
- *		sketches.
+ *		"make filter-accuracy": compares filters with theory, the paper and sketches.
  *
  * Prints each claim with PASS or FAIL, and writes the tables into
- * docs/engineering/filter-measurements.md.  Fails if a claim does not hold.  A name (theory,
- * overloaded, bloom, distributions, sketches) picks a part; then no document is written.
+ * docs/engineering/filter-measurements.md.  Fails if a claim does not hold.  An argument (theory,
+ * overloaded, bloom, distributions, sketches) selects one program.  With an argument no document is
+ * written.
  *
  * bench/filter_accuracy.c
  */

@@ -1,14 +1,14 @@
 /*
  * filter_bench.c
- *		"make filter-bench": how fast filters are, without PostgreSQL.
+ *		"make filter-bench": speed of filters, without PostgreSQL.
  *
- * Measures processor time, not elapsed time.  The variants of a table take turns, and the
- * best of ROUNDS counts, so that ratios also hold on a busy machine.  Prints the results, and
- * writes the data of a figure to build/bench.
+ * Measures processor time, not elapsed time.  The variants of a table run alternately, and the
+ * least of ROUNDS times is reported, so that ratios also hold on a busy machine.  Prints the
+ * results, and writes the data of a figure to build/bench.
  *
- * The baseline is the paper's insertion in its fastest form, with one coin for each position;
- * a position is computed only if its coin says yes.  Bloom filters are measured inside
- * PostgreSQL, beside PostgreSQL's own (pg_filters.c).
+ * The baseline is the fastest form of the paper's insertion: one random number for each position,
+ * and a position is computed only if its number is less than p.  pg_filters.c measures Bloom
+ * filters inside PostgreSQL, together with PostgreSQL's Bloom filter.
  *
  * bench/filter_bench.c
  */

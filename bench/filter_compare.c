@@ -1,6 +1,6 @@
 /*
  * filter_compare.c
- *		Filters on the paper's four distributions, and compared with sketches.
+ *		Measures filters on the paper's four distributions, and compares filters with sketches.
  *
  * bench/filter_compare.c
  */
@@ -32,7 +32,7 @@ uniform(uint64_t *state, double mean)
 	return 1 + floor(bench_unit(state) * (2 * mean - 1));
 }
 
-/* A normal number, by Box and Muller.  The standard deviation is a fifth of the mean. */
+/* Return a normal number, by Box and Muller.  The standard deviation is a fifth of the mean. */
 static double
 gaussian(uint64_t *state, double mean)
 {
@@ -57,7 +57,7 @@ static const distribution distributions[] = {
 
 #define DISTRIBUTIONS (sizeof(distributions) / sizeof(distributions[0]))
 
-/* The fingerprint (FNV-1a) of a random string of up to 50 letters, like the paper's keys. */
+/* Return the fingerprint (FNV-1a) of a random string of 10 to 50 letters, like the paper's keys. */
 static uint64_t
 string_key(uint64_t *state)
 {
@@ -77,8 +77,8 @@ typedef struct outcome
 	uint64_t *key;
 	double *count;
 	double *estimate;
-	double *error; /* relative errors */
-	double *sd;    /* standard deviation of the error by theory */
+	double *error; /* relative error of each key */
+	double *sd;    /* standard deviation of each error, by theory */
 } outcome;
 
 static int
@@ -90,8 +90,9 @@ by_value(const void *a, const void *b)
 }
 
 /*
- * The greatest distance between the distribution of errors and a normal one.  Errors lie on a
- * grid, because numbers of positions are integers.  So equal errors count half.
+ * Return the greatest distance between the distribution of errors and a normal distribution.
+ * Errors have discrete values, because numbers of positions are integers.  So half of the equal
+ * errors count as smaller.
  */
 static double
 distance_from_theory(const outcome *o, uint32_t count)
@@ -153,7 +154,7 @@ report_distribution(const distribution *d, const outcome *o)
 
 	for (i = 0; i < d->keys; i++)
 		squares += pow(o->error[i] / o->sd[i], 2) / d->keys;
-	/* of 100 samples of 2,000 normal errors, 99 are within this distance */
+	/* 99 of 100 samples of 2,000 normal errors are within this distance */
 	report_check(distance < 1.63 / sqrt(d->keys) && fabs(sqrt(squares) - 1) < 0.05,
 				 "%s: errors %.3f from theory's distribution, sd %.3f of theory's", d->name,
 				 distance, sqrt(squares));
@@ -183,7 +184,7 @@ accuracy_distributions(void)
 /* ---- a filter and a sketch of equal memory ---- */
 
 #define FREQUENCY 1000.0
-#define REPLAYED  5 /* each row with a number divisible by this comes twice */
+#define REPLAYED  5 /* each row whose number is divisible by this is inserted twice */
 
 typedef struct stream
 {
@@ -194,13 +195,13 @@ typedef struct stream
 	bool replayed;
 } stream;
 
-/* The mean absolute errors of three kinds of keys. */
+/* Absolute errors of three classes of keys. */
 typedef struct errors
 {
 	moments top, near, rare;
 } errors;
 
-/* Add an error.  The estimate is clipped at 0, as it is in SQL. */
+/* Add an error to its class.  The estimate is clipped at 0, as in SQL. */
 static void
 add_error(errors *e, const workload *w, uint32_t i, double estimate)
 {
@@ -230,7 +231,7 @@ filter_errors(errors *e, const stream *s, const workload *w, uint64_t *bytes)
 	for (i = 0; i < w->keys; i++)
 		for (c = 0; c < w->count[i]; c++)
 		{
-			/* Rows have ids; inserting a row again would set the same bits. */
+			/* rows have ids, so a repeated row sets the same bits */
 			key[count] = w->fingerprint[i];
 			id[count++] = row++;
 			if (s->replayed && row % REPLAYED == 0 && count < QF_BATCH)
@@ -279,7 +280,10 @@ sketch_errors(errors *e, const stream *s, const workload *w, uint64_t bytes)
 	qs_free(&sk);
 }
 
-/* Returns the size of the smallest sketch whose estimates of keys near f are as good as the filter's. */
+/*
+ * Return the size of the smallest sketch whose mean error for keys near f is at most "error"; 0: no
+ * size is enough.
+ */
 static uint64_t
 sketch_as_good(const stream *s, const workload *w, double error)
 {

@@ -1,6 +1,6 @@
 /*
  * filter_overloaded.c
- *		Filters beyond their design load and after merges; Bloom filters.
+ *		Measures filters beyond their design load and after merges, and Bloom filters.
  *
  * bench/filter_overloaded.c
  */
@@ -14,7 +14,7 @@
 #define KEYS      2000
 #define PARTS     8
 
-/* Insert "load" times the rows of the design into "parts" filters, and merge these. */
+/* Insert "load" times the design's number of rows into "parts" filters, and merge the filters. */
 static void
 fill(qf_filter *f, double load, int parts)
 {
@@ -32,7 +32,10 @@ fill(qf_filter *f, double load, int parts)
 		feeder_start(&feed, &one, (uint64_t) part * 1000 + 1);
 		for (i = 0; i < KEYS; i++)
 			feed_rows(&feed, filter_key(1, i), (uint64_t) FREQUENCY / (uint64_t) parts);
-		/* each part has noise of its own, because the keys of noise are its row numbers */
+		/*
+		 * row numbers are the keys of the noise, so different numbers give each filter different
+		 * noise
+		 */
 		feed.row += (uint64_t) part << 40;
 		feed_noise(&feed, (uint64_t) (ROWS * load - KEYS * FREQUENCY) / (uint64_t) parts);
 		feeder_end(&feed);
@@ -119,7 +122,7 @@ count_found(const qf_filter *f, uint32_t group, uint64_t keys)
 	return sum;
 }
 
-/* How far a measured rate may be off: 5 %, and 3 standard deviations of the rate. */
+/* Return the allowed deviation of a measured rate: 5 %, plus 3 standard deviations of the rate. */
 static double
 tolerance(double rate)
 {

@@ -22,8 +22,9 @@ typedef struct setting
 } setting;
 
 /*
- * The chance that a position of a key with this frequency stays zero.  Three kinds of draws can set it:
- * the position's own, those of the key's other positions that are the same bit, and those of other rows.
+ * Return the chance that a position of a key with this frequency stays zero.  Three types of draws
+ * can set the position: draws for the position, draws for other positions of the key that are the
+ * same bit, and draws of other rows.
  */
 static double
 zero_chance(const qf_params *p, double rows, double frequency)
@@ -43,8 +44,8 @@ squared_distance(double observed, double expected)
 }
 
 /*
- * Pearson's statistic of counts 0 .. k against a binomial distribution.  Rare counts are pooled
- * with their neighbours.  *df gets the degrees of freedom.
+ * Return Pearson's statistic of counts 0 .. k against a binomial distribution, and set *df to the
+ * degrees of freedom.  Rare counts are pooled with their neighbours.
  */
 static double
 chi_square(const uint32_t *seen, uint32_t k, double chance, int *df)
@@ -128,19 +129,22 @@ binomial(void)
 
 /* ---- estimates of all frequencies, in one large filter ---- */
 
-#define DESIGN 1000.0 /* the frequency of the filter's design */
-#define SPREAD 30000  /* keys whose frequencies cover the range, to check bounds */
+#define DESIGN 1000.0 /* the frequency for which the filter is designed */
+#define SPREAD 30000  /* number of keys whose frequencies cover the range, to check bounds */
 
 static const struct
 {
-	double fraction; /* fraction of the design frequency */
+	double fraction; /* frequency as a fraction of the design frequency */
 	uint32_t keys;
 } levels[] = { { 0.1, 36000 }, { 0.2, 12000 }, { 0.5, 4000 },
 			   { 1.0, 3000 },  { 1.5, 3000 },  { 2.0, 600 } };
 
 #define LEVELS (sizeof(levels) / sizeof(levels[0]))
 
-/* The frequency of key i.  Frequencies are 0.1 to 1.5 of the design's, spread evenly in logarithm. */
+/*
+ * Return the frequency of key i: 0.1 to 1.5 times the design frequency, evenly distributed in
+ * logarithm.
+ */
 static uint64_t
 spread_frequency(uint32_t i)
 {
@@ -242,9 +246,12 @@ frequencies(void)
 	qf_free(&f);
 }
 
-/* ---- a key that is most of all rows ---- */
+/* ---- a key with a large fraction of all rows ---- */
 
-/* The number of trials for a fraction.  Estimates of rare keys spread more, and need more trials. */
+/*
+ * Return the number of trials for a fraction.  Estimates of rare keys have a larger variance, and
+ * need more trials.
+ */
 static int
 trials_of(double fraction)
 {

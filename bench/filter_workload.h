@@ -11,7 +11,7 @@
 #include "filter/estimate.h"
 #include "workload.h"
 
-/* Rows that are collected before they are inserted into a filter. */
+/* Collects rows and inserts them into a filter in batches. */
 typedef struct feeder
 {
 	qf_filter *f;
@@ -21,7 +21,7 @@ typedef struct feeder
 	uint64_t key[QF_BATCH];
 } feeder;
 
-/* Make an empty filter with a user's parameters.  With k = 0 it gets the k that the error needs. */
+/* Make an empty filter with a user's parameters.  k = 0: the k that the error needs. */
 extern void
 filter_start(qf_filter *f, qf_preset preset, double rows, double frequency, double error, int k);
 
@@ -29,12 +29,14 @@ extern void feeder_start(feeder *feed, qf_filter *f, uint64_t nonce);
 extern void feed_rows(feeder *feed, uint64_t key, uint64_t times);
 extern void feeder_end(feeder *feed);
 
-/* Insert "count" keys as noise; each comes once. */
+/* Insert "count" different keys as noise, one row each. */
 extern void feed_noise(feeder *feed, uint64_t count);
 
 extern uint32_t filter_set_of(const qf_filter *f, uint64_t key);
 
-/* Returns key number i of a group.  All keys are distinct, and none is a key of the noise. */
+/*
+ * Return key number i of a group.  All keys are distinct, and different from the keys of the noise.
+ */
 extern uint64_t filter_key(uint32_t group, uint64_t i);
 
 /* ---- sums of estimates of one frequency ---- */
@@ -48,7 +50,7 @@ extern void moments_add(moments *m, double x);
 extern double moments_mean(const moments *m);
 extern double moments_sd(const moments *m);
 
-/* The parts of filter_accuracy. */
+/* The programs of filter_accuracy. */
 extern void accuracy_theory(void);
 extern void accuracy_overloaded(void);
 extern void accuracy_bloom(void);

@@ -6,13 +6,13 @@
  *
  *	section	structure	table bytes	keys	what	value	unit
  *
- * gpu_report.sh makes tables of docs/engineering/gpu-performance.md from these lines.  Times
- * are medians of RUNS runs between two events, after one run to warm up.  Keys are in device
- * memory, unless the section says otherwise.  Before a configuration is timed, it runs once on
- * an empty sketch, and the estimates of all its keys are compared with those of the reference
- * (gpu_kernels.h).  A difference is counted and printed, and makes the program fail.
+ * gpu_report.sh makes tables of docs/engineering/gpu-performance.md from these lines.  Times are
+ * medians of RUNS runs between two events, after one run to warm up.  Keys are in device memory,
+ * except in the sections "host" and "sf".  Before a configuration is timed, all keys are inserted
+ * into an empty sketch, and their estimates are compared with the reference (gpu_kernels.h).  A
+ * difference is printed, and makes the program fail.
  *
- *	gpu_bench [section ...]		all sections if none is given
+ *	gpu_bench [section ...]		no argument: all sections but "profile"
  *
  * bench/gpu_bench.c
  */
@@ -37,7 +37,6 @@ compare_doubles(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Median milliseconds of a run. */
 double
 measure(timed run, void *argument)
 {
@@ -60,7 +59,6 @@ measure(timed run, void *argument)
 	return ms[RUNS / 2];
 }
 
-/* Median milliseconds by the host's clock, for work that is complete when the call returns. */
 double
 measure_host(timed run, void *argument)
 {
@@ -130,7 +128,7 @@ run_ceiling(void *argument)
 		gk_run_ceiling(g.stream, j->ceiling, g.key, j->keys, j->table, j->bytes, g.estimate));
 }
 
-/* Returns for how many buckets the reference has memory. */
+/* Return the number of buckets whose counters fit into the memory of the reference. */
 static uint64_t
 reference_limit(const qs_params *p)
 {
@@ -141,7 +139,7 @@ reference_limit(const qs_params *p)
 	return limit;
 }
 
-/* Insert once into an empty sketch, and check that its estimates are those of the reference. */
+/* Insert once into an empty sketch, and compare its estimates with the reference. */
 static void
 check(const char *section, const job *j)
 {
@@ -169,7 +167,7 @@ check(const char *section, const job *j)
 	g.mistakes += wrong > 0;
 }
 
-/* Create a sketch, check and time inserts in one mode, and time queries if wanted. */
+/* Create a sketch, check inserts in one mode, and time inserts and queries that have a name. */
 void
 time_sketch(const char *section, int structure, uint64_t bytes, int depth, uint64_t keys,
 			qs_cuda_bulk bulk, const char *insert_name, const char *query_name)
@@ -207,7 +205,7 @@ static const struct
 {
 	const char *name;
 	void (*run)(void);
-	bool asked; /* runs only if it is named */
+	bool asked; /* true: runs only if an argument names it */
 } sections[] = {
 	{ "device", section_device, false },  { "sizes", section_sizes, false },
 	{ "bulk", section_bulk, false },      { "batches", section_batches, false },

@@ -1,6 +1,6 @@
 /*
  * gpu_bench.h
- *		What the parts of the GPU benchmark share.
+ *		Common definitions of the files of the GPU benchmark.
  *
  * bench/gpu_bench.h
  */
@@ -16,24 +16,24 @@
 #define MB       (UINT64_C(1) << 20)
 #define GB       (UINT64_C(1) << 30)
 #define DEPTH    3
-#define REF_MOST (40 * GB) /* device memory for the reference */
+#define REF_MOST (40 * GB) /* most device memory of the reference, in bytes */
 
-/* The things with which all sections work. */
+/* The device and the memory that all sections use. */
 struct bench
 {
 	qs_cuda *gpu;
 	void *stream;
-	uint64_t *key; /* KEYS keys on the device ... */
+	uint64_t *key; /* KEYS keys on the device */
 	int64_t *estimate;
 	uint64_t *wrong;
-	key_kind kind; /* ... of this distribution */
+	key_kind kind; /* distribution of the keys */
 	cudaEvent_t begin, end;
 	uint64_t mistakes;
 };
 
 extern struct bench g;
 
-/* One sketch and the batch that is timed on it. */
+/* One sketch or ceiling, and the batch that is timed. */
 typedef struct job
 {
 	qs_cuda_sketch *sk;
@@ -49,7 +49,10 @@ typedef void (*timed)(void *argument);
 extern void print(const char *section, const char *structure, uint64_t bytes, uint64_t keys,
 				  const char *what, double value, const char *unit);
 
-/* Median milliseconds of a run: by events on the stream, or by the host's clock. */
+/*
+ * Return the median milliseconds of a run: by events on the stream, or by the host's clock for work
+ * that is complete when the call returns.
+ */
 extern double measure(timed run, void *argument);
 extern double measure_host(timed run, void *argument);
 
@@ -60,11 +63,11 @@ extern void use_keys(key_kind kind);
 
 extern qs_params params_of(int structure, uint64_t bytes, int depth);
 
-/* Run a job on its sketch. */
+/* Insert or query the keys of a job. */
 extern void run_insert(void *argument);
 extern void run_query(void *argument);
 
-/* Create a sketch, check and time inserts in one mode, and time queries if they have a name. */
+/* Create a sketch, check inserts in one mode, and time inserts and queries that have a name. */
 extern void
 time_sketch(const char *section, int structure, uint64_t bytes, int depth, uint64_t keys,
 			qs_cuda_bulk bulk, const char *insert_name, const char *query_name);
@@ -72,7 +75,7 @@ time_sketch(const char *section, int structure, uint64_t bytes, int depth, uint6
 extern void time_ceiling(const char *section, gk_ceiling ceiling, uint64_t bytes, uint64_t keys,
 						 const char *name);
 
-/* The sections, in gpu_sections.c. */
+/* The sections, defined in gpu_sections.c. */
 extern void section_device(void);
 extern void section_sizes(void);
 extern void section_bulk(void);

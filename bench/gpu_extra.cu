@@ -83,7 +83,10 @@ qs_cuda_widen(qs_cuda_sketch *sk)
 	return qs_widen(sk);
 }
 
-/* Make a dense sketch that is empty except for its number of high buckets, and read the tables into it. */
+/*
+ * Make a dense sketch that is empty except for its number of high buckets, and read the device's
+ * tables into the sketch.
+ */
 static qb_status
 read_tables(qs_cuda_sketch *sk, uint64_t live, qs_sketch *to)
 {
@@ -142,7 +145,7 @@ qf_cuda_reset(qf_cuda_filter *f)
 	return QB_OK;
 }
 
-/* Load the positions of an explicit filter, a part of them at a time. */
+/* Load the positions of an explicit filter in batches. */
 static qb_status
 load_positions(qf_cuda_filter *f, const qf_filter *from)
 {
@@ -180,7 +183,7 @@ qf_cuda_load(qs_cuda *gpu, const qf_filter *from, qf_cuda_filter **filter)
 	return status;
 }
 
-/* Copy the bits and their number into a dense filter that has memory for them. */
+/* Copy the bits and their number into a dense filter with allocated bits. */
 static qb_status
 fetch_bits(qf_cuda_filter *f, qf_filter *to)
 {

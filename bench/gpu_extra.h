@@ -2,7 +2,8 @@
  * gpu_extra.h
  *		Operations on a device that only tests and benchmarks use.
  *
- * In PostgreSQL the CPU does this work.  Statuses and errors are as in qs_cuda.h.
+ * In PostgreSQL the CPU does the work of these operations.  Statuses and errors are as in
+ * qs_cuda.h.
  *
  * bench/gpu_extra.h
  */
@@ -22,75 +23,82 @@ extern "C"
 
 	typedef struct qs_cuda_stats
 	{
-		uint64_t bulk_keys;       /* keys inserted by partitioning since qs_cuda_open() */
-		uint64_t device_bytes;    /* device memory held now */
-		uint64_t workspace_bytes; /* part of device_bytes that is kept for the next batch */
+		uint64_t bulk_keys;       /* number of keys inserted by partitioning since qs_cuda_open() */
+		uint64_t device_bytes;    /* bytes of allocated device memory */
+		uint64_t workspace_bytes; /* bytes that remain allocated for the next batch */
 	} qs_cuda_stats;
 
 	extern void qs_cuda_get_stats(const qs_cuda *gpu, qs_cuda_stats *stats);
 
 	extern void qs_cuda_set_bulk(qs_cuda *gpu, qs_cuda_bulk bulk);
 
-	/* Free the workspace, which bulk inserts keep for the next batch. */
+	/* Free the workspace, which bulk inserts leave allocated for the next batch. */
 	extern void qs_cuda_trim(qs_cuda *gpu);
 
-	/* The cudaStream_t of all kernels, for callers with kernels of their own. */
+	/* Return the cudaStream_t of all kernels, for callers that launch kernels. */
 	extern void *qs_cuda_stream(qs_cuda *gpu);
 
-	/* Page-locked host memory; keys in it are copied without staging. */
+	/* Allocate page-locked host memory.  Keys in page-locked memory are copied without staging. */
 	extern qb_status qs_cuda_host_alloc(qs_cuda *gpu, size_t bytes, void **pointer);
 	extern void qs_cuda_host_free(qs_cuda *gpu, void *pointer);
 
 	/* ---- sketches ---- */
 
-	/* Empty the sketch again. */
+	/* Set all counters of a sketch to 0. */
 	extern qb_status qs_cuda_reset(qs_cuda_sketch *sketch);
 
 	extern const qs_params *qs_cuda_params(const qs_cuda_sketch *sketch);
 
-	/* Make counters 8 bytes wide.  Inserts do this by themselves if N needs it. */
+	/*
+	 * Make counters 8 bytes wide.  Inserts widen the counters automatically before the total weight
+	 * overflows 4 bytes.
+	 */
 	extern qb_status qs_cuda_widen(qs_cuda_sketch *sketch);
 
 	/*
 	 * Make an owned copy in host memory.  "to" is uninitialized, as for qs_copy().  The tables are
-	 * prepared and read, as backends do it, except for the slim table of sf, which is only read.
+	 * prepared and read as for backends.  The slim table of sf is only read.
 	 */
 	extern qb_status qs_cuda_fetch(qs_cuda_sketch *sketch, qs_sketch *to, const qb_memory *memory);
 
-	/* Estimate each key.  Keys and estimates are in device memory.  Complete after qs_cuda_sync(). */
+	/*
+	 * Estimate each key.  Keys and estimates are in device memory.  The estimates are complete
+	 * after qs_cuda_sync().
+	 */
 	extern qb_status qs_cuda_query_device(qs_cuda_sketch *sketch, const uint64_t *key, size_t count,
 										  int64_t *estimate);
 
 	/*
-	 * Add keys with "threads" threads to "full", a dense full sf sketch on the
-	 * host, and bring "slim", its device part, up to date.  After
-	 * QB_NO_MEMORY, QB_TOTAL_OVERFLOW and QB_MISMATCH nothing has changed.
-	 * After QB_DEVICE_ERROR "full" is complete, and "slim" must be loaded
-	 * anew.
+	 * Add keys with "threads" threads to "full", a dense full sf sketch on the host, and update
+	 * "slim", its device part.  QB_NO_MEMORY, QB_TOTAL_OVERFLOW and QB_MISMATCH leave both
+	 * unchanged.  After QB_DEVICE_ERROR "full" is complete, and "slim" must be loaded again.
 	 */
 	extern qb_status qs_cuda_sf_insert(qs_cuda_sketch *slim, qs_sketch *full, const uint64_t *key,
 									   const int64_t *weight, size_t count, int threads);
 
 	/* ---- filters ---- */
 
-	/* Load a filter.  An explicit filter becomes dense.  A compact view must be copied first. */
+	/*
+	 * Load a filter.  An explicit filter becomes dense.  The caller must copy a compact view
+	 * before.
+	 */
 	extern qb_status qf_cuda_load(qs_cuda *gpu, const qf_filter *from, qf_cuda_filter **filter);
 
 	/*
-	 * Make an owned copy in host memory.  "to" is uninitialized, as for qf_copy().  qf_write() turns
-	 * the copy into the same bytes as on the CPU, whatever the batches were.
+	 * Make an owned copy in host memory.  "to" is uninitialized, as for qf_copy().  qf_write()
+	 * writes the same bytes for the copy as for a filter of the CPU, whatever the batches were.
 	 */
 	extern qb_status qf_cuda_fetch(qf_cuda_filter *filter, qf_filter *to, const qb_memory *memory);
 
-	/* Empty the filter again. */
+	/* Set all bits of a filter to 0. */
 	extern qb_status qf_cuda_reset(qf_cuda_filter *filter);
 
-	/* into |= from.  Both are on one device and have the same parameters, else QB_MISMATCH. */
+	/* into |= from.  Both filters are on one device.  QB_MISMATCH: their parameters differ. */
 	extern qb_status qf_cuda_merge(qf_cuda_filter *into, const qf_cuda_filter *from);
 
 	/*
-	 * Count how many positions of each key are set, or tell whether all of them are.  Keys and
-	 * answers are in device memory.  Complete after qs_cuda_sync().
+	 * Count the set positions of each key, or find whether all positions of each key are set.  Keys
+	 * and answers are in device memory.  The answers are complete after qs_cuda_sync().
 	 */
 	extern qb_status qf_cuda_query_device(qf_cuda_filter *filter, const uint64_t *fingerprint,
 										  size_t count, int64_t *set);
@@ -105,7 +113,7 @@ extern "C"
 
 	extern uint64_t qset_cuda_sets_count(const qset_cuda_sets *s);
 
-	/* qset_cuda_pairs_wait() that never stops waiting. */
+	/* Call qset_cuda_pairs_wait() with a callback that never ends the wait. */
 	extern qb_status qset_cuda_pairs_next(qset_cuda_pairs *pairs, qset_pair *out, uint64_t room,
 										  uint64_t *count, bool *over);
 

@@ -1,24 +1,22 @@
 /*
  * gpu_filter.cu
- *		Speed of the filter family on the GPU, compared with the ceilings of the
- *		device, the paper's way, and all cores of its host.
+ *		Speed of filters on the GPU, compared with ceilings, the paper's kernels and the host.
  *
  *	gpu_filter [section ...]		sizes bloom host
  *
- * Prints lines with tabs: section, bytes of the filter, what, figure, unit.  Frequency
- * filters have k = 267 and p for f = 1000 (balanced, 10 %), and get the rows of their design
- * load.  Each run inserts into an emptied filter, because a fuller filter has fewer bits to
- * set.  Times are medians of RUNS between two events.  Rows and keys are in device memory,
- * except in section "host".
+ * Prints lines with tabs: section, bytes of the filter, what, figure, unit.  Frequency filters have
+ * k = 267 and p for f = 1000 (balanced, 10 %).  The rows are the design load of the filter.  Each
+ * run inserts into an empty filter, because a fuller filter has fewer bits to set.  Times are
+ * medians of RUNS runs between two events.  Rows and keys are in device memory, except in section
+ * "host".
  *
- * Ceilings are measured in the same run, on a table of the filter's size: 4-byte reads a
- * second, and atomicOr a second, all random and past L1.  A row must draw k p + 1 times and
- * set k p bits, so the target is the ceiling divided by k p + 1.  A key's k positions are
- * anywhere in the filter, so a lookup takes at least k reads, unless the filter is in shared
- * memory.
+ * The ceilings are random 4-byte reads a second and random atomicOr a second, past L1, on a table
+ * of the filter's size.  A row must draw k p + 1 times and set k p bits, so the target is the
+ * ceiling divided by k p + 1.  A key's k positions are anywhere in the filter, so a lookup takes at
+ * least k reads, unless the filter is in shared memory.
  *
- * All bits of filters and all answers are compared with the CPU's.  The paper's way draws
- * differently, so only its number of set bits is compared, to 1 %.  A difference ends the
+ * All bits of filters and all answers are compared with the CPU's.  The paper's kernels draw other
+ * random numbers, so only their number of set bits is compared, within 1 %.  A difference ends the
  * program with status 1.
  *
  * bench/gpu_filter.cu
@@ -87,7 +85,7 @@ same_bits(qf_cuda_filter *f, const qf_filter *cpu)
 	return same;
 }
 
-/* True if the answers on the device equal those of the CPU. */
+/* True if the answers on the device equal the CPU's answers. */
 template <typename Answer>
 static bool
 same_answers(const Answer *cpu, uint64_t keys)
@@ -117,8 +115,8 @@ rows_of(const uint64_t *key, uint64_t rows)
 }
 
 /*
- * Returns a filter of "bytes" bytes with k and p of the balanced preset for f = 1000, and its
- * design rows.
+ * Return the parameters of a filter of "bytes" bytes with k and p of the balanced preset for f =
+ * 1000.  Sets *rows to the design load, at most ROWS.
  */
 static qf_params
 design(uint64_t bytes, uint64_t *rows)
@@ -168,7 +166,7 @@ insert_ours(uint64_t bytes, qf_cuda_filter *f, const qf_filter *cpu, uint64_t ro
 	line("sizes", bytes, "insert / (atomics / (k p + 1))", rows / took / (atomics / draws), "");
 }
 
-/* Make bits for the paper's kernels, which are not part of the engine. */
+/* Copy the bits of a filter to the device, for the paper's kernels. */
 static uint32_t *
 bits_of(const qf_filter *f)
 {
@@ -259,9 +257,9 @@ section_sizes(void)
 		one_size(bytes);
 }
 
-/* ---- rows in pinned host memory, over the bus ---- */
+/* ---- rows in pinned host memory ---- */
 
-/* Median seconds of run() by the host's clock. */
+/* Return the median seconds of run() by the host's clock, after one run to warm up. */
 template <typename Run>
 static double
 measure_host(Run run)

@@ -1,10 +1,10 @@
 /*
  * gpu_filter.h
- *		What the parts of the benchmark of filters on a GPU share.
+ *		Common definitions of the benchmark of filters on a GPU.
  *
  *	gpu_filter.cu			sections of frequency filters
  *	gpu_filter_bloom.cu	sections of Bloom filters
- *	gpu_filter_kernels.cu	kernels: keys, ceilings, the paper's way
+ *	gpu_filter_kernels.cu	kernels: keys, ceilings, the paper's
  *	gpu_filter_host.c		the same work on all cores of the host
  *
  * bench/gpu_filter.h
@@ -25,23 +25,28 @@ extern "C"
 /* The nonce of all rows. */
 #define NONCE 7
 
-	/* ---- gpu_filter_kernels.cu; all on a cudaStream_t, all return a cudaError_t ---- */
+	/*
+	 * ---- gpu_filter_kernels.cu; "stream" is a cudaStream_t, and the results are cudaError_t ----
+	 */
 
-	/* Make keys from number "first" on; "distinct" distinct keys are repeated. */
+	/* Make "count" keys from "distinct" distinct keys, whose numbers begin with "first". */
 	extern int
 	gf_keys(void *stream, uint64_t *key, uint64_t count, uint64_t first, uint64_t distinct);
 
-	/* Make keys alternately from two ranges: "distinct" keys from number 0 on, and keys from "first" on. */
+	/*
+	 * Make keys alternately from two ranges: "distinct" keys from number 0 on, and keys from number
+	 * "first" on.
+	 */
 	extern int
 	gf_keys_half(void *stream, uint64_t *key, uint64_t count, uint64_t first, uint64_t distinct);
 
-	/* Make "count" random accesses past L1. */
+	/* Make "count" random accesses, past L1. */
 	extern int gf_read_random(void *stream, uint32_t *word, uint64_t words, uint64_t count);
 	extern int gf_or_random(void *stream, uint32_t *word, uint64_t words, uint64_t count);
 
 	/*
-	 * The paper's way.  An insertion has a thread for each key and hash, with a coin of its own.
-	 * A query has a thread for each key and hash, with an atomic for each set position.
+	 * The paper's kernels.  An insertion has a thread for each key and hash, which draws a random
+	 * number.  A query has a thread for each key and hash, and an atomic for each set position.
 	 */
 	extern int gf_insert_paper(void *stream, const qf_filter *f, uint64_t nonce,
 							   const uint64_t *key, uint64_t count, uint32_t *word);
@@ -50,19 +55,21 @@ extern "C"
 
 	/* ---- gpu_filter_host.c ---- */
 
-	/* Number of threads of the next functions: one for each core, but at most 16. */
+	/*
+	 * Return the number of threads of the following functions: one for each core, but at most 16.
+	 */
 	extern int host_threads(void);
 
 	/*
-	 * Make a filter of all rows: each thread inserts a part of them, and then the parts are
-	 * merged.  Returns median seconds.
+	 * Make a filter of all rows.  Each thread inserts a slice of the rows into its own filter, and
+	 * the filters are merged.  Returns the median seconds.
 	 */
 	extern double
 	host_insert(const qf_params *p, const uint64_t *key, uint64_t rows, qf_filter *made);
 
 	/*
 	 * Count the set positions of all keys or, if "set" is NULL, find out which keys are present.
-	 * Returns median seconds.
+	 * Returns the median seconds.
 	 */
 	extern double
 	host_query(const qf_filter *f, const uint64_t *key, uint64_t keys, uint32_t *set, bool *found);

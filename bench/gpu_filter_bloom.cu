@@ -2,11 +2,11 @@
  * gpu_filter_bloom.cu
  *		Speed of Bloom filters on a GPU: insertion and lookups by size and layout.
  *
- * Filters are made for 1 % false positives.  Each filter gets as many distinct keys as it is
- * made for, repeatedly, in a batch of BATCH rows, because a filter for few keys is full before
- * a launch runs at full speed.  Insertion is timed in the way that the engine chooses, and
- * with each key going directly to the filter.  Lookups are of present keys, of absent keys,
- * and of both alternately.
+ * Filters are made for 1 % false positives and a number of distinct keys.  Batches have this number
+ * of keys.  A launch for few keys ends before it reaches full speed, so smaller filters also get
+ * the keys repeatedly, in a batch of BATCH rows.  Insertion is timed in the mode that the engine
+ * chooses, and with each key inserted directly into the filter.  Lookups are of present keys, of
+ * absent keys, and of both alternately.
  *
  * bench/gpu_filter_bloom.cu
  */
@@ -14,7 +14,7 @@
 
 #define BATCH UINT64_C(100000000)
 
-/* The keys that are looked up, and the kind of lookup. */
+/* keys to look up, on the device */
 static uint64_t *asked_key;
 static bool *found; /* answers on the device */
 static bool host_found[KEYS];
@@ -28,7 +28,7 @@ named(int layout, const char *what)
 	return name;
 }
 
-/* Count the positive answers.  The first answers must be those of the CPU. */
+/* Count the positive answers, and compare the first answers with the CPU's. */
 static uint64_t
 count_found(uint64_t count, const qf_filter *cpu, bool *agree)
 {

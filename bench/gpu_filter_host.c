@@ -17,10 +17,10 @@ host_threads(void)
 	return cores() < MOST_THREADS ? cores() : MOST_THREADS;
 }
 
-/* The work of one thread. */
+/* The slice of one thread. */
 typedef struct worker
 {
-	qf_filter f; /* inserting: the thread's own filter; querying: the whole filter */
+	qf_filter f; /* for inserting: the thread's own filter; for querying: the whole filter */
 	const uint64_t *key;
 	uint64_t first, count;
 	uint32_t *set;

@@ -1,7 +1,6 @@
 /*
  * gpu_filter_kernels.cu
- *		Kernels of the benchmark of filters on a GPU: keys, ceilings, the paper's
- *		way.
+ *		Kernels of the benchmark of filters on a GPU: keys, ceilings, and the paper's kernels.
  *
  * bench/gpu_filter_kernels.cu
  */
@@ -28,7 +27,7 @@ __launch_bounds__(BLOCK) fill_keys(uint64_t *key, uint64_t count, uint64_t first
 			 [&](uint64_t i) { key[i] = qb_mix64((first + i % distinct) * QB_ROW_STEP + 12345); });
 }
 
-/* Every other key has number first + i; see gf_keys_half(). */
+/* Make key number first + i for odd i, and number i % distinct for even i; see gf_keys_half(). */
 __global__ void
 __launch_bounds__(BLOCK)
 	fill_keys_half(uint64_t *key, uint64_t count, uint64_t first, uint64_t distinct)
@@ -46,7 +45,7 @@ __launch_bounds__(BLOCK)
 
 	for_each(count,
 			 [&](uint64_t i) { ones += __ldcg(&word[qs_reduce_short(qb_mix64(i), words)]) & 1; });
-	if (ones == UINT32_MAX) /* never true, but the compiler does not know */
+	if (ones == UINT32_MAX) /* never true, but the compiler must keep the reads */
 		*sum = ones;
 }
 
@@ -60,7 +59,10 @@ __launch_bounds__(BLOCK) or_random(uint32_t *word, uint64_t words, uint64_t coun
 	});
 }
 
-/* i / k as a product, for i < 2^44 and 1 < k < 2^20, because a division would take most of the time. */
+/*
+ * Return i / k as a product, for i < 2^44 and 1 < k < 2^20, because a division would take most of
+ * the time.
+ */
 __device__ __forceinline__ uint64_t
 divide(uint64_t i, uint64_t inverse)
 {
@@ -73,7 +75,7 @@ inverse_of(uint32_t k)
 	return UINT64_MAX / k + 1;
 }
 
-/* Each thread has one key and one hash, with a coin of its own. */
+/* Each thread has one key and one hash, and draws one random number. */
 __global__ void
 __launch_bounds__(BLOCK)
 	insert_each(qf_params p, uint64_t inverse, uint64_t seed_key, uint64_t nonce_key,
@@ -105,7 +107,7 @@ __launch_bounds__(BLOCK)
 	});
 }
 
-/* Returns the number of blocks that fill the device. */
+/* Return the number of blocks that fill the device. */
 template <typename Kernel>
 static int
 full_grid(Kernel kernel)

@@ -38,7 +38,7 @@ for_each(uint64_t count, Each each)
 		each(i);
 }
 
-/* Returns the number of blocks that fill the device. */
+/* Return the number of blocks that fill the device. */
 template <typename Kernel>
 static int
 full_grid(Kernel kernel)
@@ -81,8 +81,8 @@ gk_keys(void *stream, int kind, uint64_t seed, uint64_t *key, uint64_t count)
 }
 
 /*
- * The index of a key.  RANDOM: by the key's hash.  Otherwise: by the key's number, and n is a
- * power of two.
+ * Return the index for a key.  RANDOM: from the key's hash.  Not RANDOM: from the key's number, and
+ * n is a power of two.
  */
 template <bool RANDOM>
 __device__ __forceinline__ uint64_t
@@ -148,7 +148,7 @@ gk_run_ceiling(void *stream, gk_ceiling ceiling, const uint64_t *key, uint64_t c
 	return cudaGetLastError();
 }
 
-/* Call each(counter) for the counters of a key that are below the limit. */
+/* Call each(counter) for the counters of a key, if its bucket is below "limit". */
 template <typename Each>
 __device__ __forceinline__ void
 for_each_counter(const qs_params &p, uint32_t m, uint64_t limit, uint64_t key, Each each)
@@ -174,7 +174,7 @@ __launch_bounds__(BLOCK) reference_insert(const qs_params p, uint32_t m, uint64_
 										  const uint64_t *key, uint64_t count, uint32_t *counter)
 {
 	for_each(count, [&](uint64_t i) {
-		/* equal keys of a warp share one atomic, since otherwise skewed data take minutes */
+		/* equal keys of a warp share one atomic; without this, skewed data take minutes */
 		uint32_t active = __activemask();
 		uint32_t same = __match_any_sync(active, key[i]);
 

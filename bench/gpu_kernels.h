@@ -2,10 +2,10 @@
  * gpu_kernels.h
  *		Kernels of the GPU benchmark: keys, ceilings, and a plain reference.
  *
- * The ceilings read keys as the sketches do, hash them with the same function, and do the
- * least that any sketch must do: one random sector, or one random atomic, for each key.  The
- * reference is the most obvious form of each structure, with a thread for a key and 4-byte
- * counters.  The estimates of every timed run are checked against it.
+ * A ceiling reads and hashes keys as the sketches do.  For each key it then does the least that any
+ * sketch must do: it reads one random sector, or does one random atomic.  The reference is the
+ * simplest form of each structure, with a thread for each key and 4-byte counters.  The estimates
+ * of each timed configuration are compared with the reference.
  *
  * All functions run on the given stream (a cudaStream_t) and return a cudaError_t.
  *
@@ -26,25 +26,25 @@ extern "C"
 
 	typedef enum gk_ceiling
 	{
-		GK_READ_SECTOR,     /* one random sector of 32 bytes, answer of 8 bytes */
-		GK_READ_SECTOR_OF4, /* one random sector of 32 bytes, answer of 4 bytes */
-		GK_READ_SEQUENTIAL, /* neighbouring sectors for neighbouring keys */
+		GK_READ_SECTOR,     /* reads one random sector of 32 bytes, writes an answer of 8 bytes */
+		GK_READ_SECTOR_OF4, /* reads one random sector of 32 bytes, writes an answer of 4 bytes */
+		GK_READ_SEQUENTIAL, /* reads neighbouring sectors for neighbouring keys */
 		GK_ADD_RANDOM,      /* one random atomicAdd of 4 bytes */
 		GK_ADD_SEQUENTIAL
 	} gk_ceiling;
 
-	/* "table" has "bytes" bytes.  "answer" gets what was read, 8 bytes for a key. */
+	/* Run a ceiling on "table" of "bytes" bytes.  "answer" has 8 bytes for each key. */
 	extern int gk_run_ceiling(void *stream, gk_ceiling ceiling, const uint64_t *key, uint64_t count,
 							  void *table, uint64_t bytes, int64_t *answer);
 
-	/* Number of 4-byte counters that the reference needs for buckets below "limit". */
+	/* Return the number of 4-byte counters that the reference needs for buckets below "limit". */
 	extern uint64_t gk_reference_counters(const qs_params *p, uint64_t limit);
 
-	/* Count the keys whose bucket is below "limit" (thread: all keys). */
+	/* Count the keys whose bucket is below "limit" (for thread, all keys). */
 	extern int gk_reference_insert(void *stream, const qs_params *p, uint64_t limit,
 								   const uint64_t *key, uint64_t count, uint32_t *counter);
 
-	/* Add to *wrong the number of estimates that differ from those of the reference. */
+	/* Add to *wrong the number of estimates that differ from the reference. */
 	extern int gk_reference_compare(void *stream, const qs_params *p, uint64_t limit,
 									const uint64_t *key, uint64_t count, const uint32_t *counter,
 									const int64_t *estimate, uint64_t *wrong);

@@ -1,6 +1,6 @@
 /*
  * gpu_sections.c
- *		What the GPU benchmark measures, section by section.
+ *		The sections of the GPU benchmark.
  *
  * bench/gpu_sections.c
  */
@@ -26,7 +26,7 @@ run_copy(void *argument)
 	CHECK_CUDA(cudaMemcpyAsync(c->to, c->from, c->bytes, cudaMemcpyDefault, g.stream));
 }
 
-/* Properties of the device, and its copy speed. */
+/* Print properties of the device, and its speed of copying. */
 void
 section_device(void)
 {
@@ -59,7 +59,7 @@ section_device(void)
 	free(pageable);
 }
 
-/* Direct insert and query of all structures by table size, uniform keys. */
+/* Time direct inserts and queries of all structures by table size, with uniform keys. */
 void
 section_sizes(void)
 {
@@ -77,7 +77,7 @@ section_sizes(void)
 	}
 }
 
-/* Bulk insert against direct insert. */
+/* Time bulk inserts and direct inserts. */
 void
 section_bulk(void)
 {
@@ -95,7 +95,10 @@ section_bulk(void)
 		}
 }
 
-/* Batches of all sizes into one table, to find the size from which bulk inserts are faster. */
+/*
+ * Time batches of all sizes into one table, to find the size from which bulk inserts are faster
+ * than direct inserts.
+ */
 void
 section_batches(void)
 {
@@ -113,7 +116,7 @@ section_batches(void)
 			}
 }
 
-/* Skewed keys. */
+/* Time inserts and queries of skewed keys. */
 void
 section_skew(void)
 {
@@ -132,14 +135,17 @@ section_skew(void)
 							key_kind_names[kinds[k]]);
 				snprintf(name, sizeof(name), "%s, auto", key_kind_names[kinds[k]]);
 				if (i >
-					0) /* the first table is in the L2 cache, where all keys are inserted directly */
+					0) /* the first table is in the L2 cache, so all keys are inserted directly */
 					time_sketch("skew", structures[s], sizes[i], DEPTH, KEYS, QS_BULK_AUTO, name,
 								NULL);
 			}
 	}
 }
 
-/* Comparisons that the authors left open: depth, and sequential access (section_sizes() is random). */
+/*
+ * Time comparisons that the authors left open: depth, and sequential access instead of random
+ * access (section_sizes()).
+ */
 void
 section_depth(void)
 {
@@ -183,7 +189,7 @@ run_host_query(void *argument)
 	CHECK(qs_cuda_query(h->sk, h->key, h->keys, h->estimate) == QB_OK);
 }
 
-/* Keys in host memory, pinned and not pinned. */
+/* Time inserts and queries of keys in host memory, pinned and pageable. */
 void
 section_host(void)
 {
@@ -210,7 +216,7 @@ section_host(void)
 	memcpy((void *) (uintptr_t) h.key, pinned, HOST_KEYS * 8);
 	print("host", "sub_warp", GB, HOST_KEYS, "insert, pageable",
 		  gkeys(HOST_KEYS, measure_host(run_host_insert, &h)), "Gkeys/s");
-	/* the total must be that of all inserts in all runs */
+	/* the total must be the number of keys inserted by all runs */
 	g.mistakes += qs_cuda_total(h.sk) != (int64_t) HOST_KEYS * 2 * (RUNS + 1);
 	qs_cuda_destroy(h.sk);
 	qs_cuda_host_free(g.gpu, pinned);
@@ -226,7 +232,7 @@ run_sf_insert(void *argument)
 	CHECK(qs_cuda_sf_insert(h->sk, h->full, h->key, NULL, h->keys, h->threads) == QB_OK);
 }
 
-/* After timing, check that device and host agree with each other and with the CPU engine. */
+/* Check that the device's estimates equal the host's. */
 static void
 check_sf(host_job *h)
 {
@@ -245,7 +251,7 @@ check_sf(host_job *h)
 	free(cpu);
 }
 
-/* Insert into sf on the host, and query it on the device. */
+/* Time inserts into sf on the host, and queries on the device. */
 void
 section_sf(void)
 {

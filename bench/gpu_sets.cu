@@ -1,12 +1,12 @@
 /*
  * gpu_sets.cu
- *		Speed of the sets family on the GPU, beside all cores of its host.
+ *		Speed of the sets family on the GPU, compared with all cores of its host.
  *
  *	gpu_sets [section ...]		enron orkut twitter large zipf zipf5 single figure6 product
  *
- * Prints lines with tabs: section, what, figure, unit.  Every count is compared with the
- * CPU's or, if that would take too long, with another method's.  A difference ends the
- * program with status 1.
+ * Prints lines with tabs: section, what, figure, unit.  Each count is compared with the CPU's
+ * count, or with another method's count if the CPU would take too long.  After a difference the
+ * program ends with status 1.
  *
  * bench/gpu_sets.cu
  */
@@ -83,7 +83,10 @@ work(void *context)
 	return NULL;
 }
 
-/* Count pairs by the CPU's best method on all cores; returns also the seconds to prepare and to count. */
+/*
+ * Count pairs by the method that "auto" chooses, on "threads" threads.  Also returns the seconds of
+ * preparing and of counting, and the plan.
+ */
 static uint64_t
 count_cpu(const qset_collection *c, const qset_filter *filter, int threads, double *prepare,
 		  double *count, qset_plan *plan)
@@ -170,7 +173,10 @@ events_of(const qset_cuda_sets *s)
 	return events;
 }
 
-/* Upload and index a collection; prints the least time of all runs.  Returns the last run's collection. */
+/*
+ * Upload and index a collection, and print the least times of RUNS runs.  Returns the last run's
+ * collection.
+ */
 static qset_cuda_sets *
 load(qs_cuda *gpu, const char *section, const qset_collection *c)
 {
@@ -196,7 +202,7 @@ load(qs_cuda *gpu, const char *section, const qset_collection *c)
 	return s;
 }
 
-/* Returns the least threshold that leaves at most "most" pairs. */
+/* Return the least min_count with which at most "most" pairs pass. */
 static uint64_t
 threshold_for(qs_cuda *gpu, qset_cuda_request *r, uint64_t most)
 {
@@ -220,7 +226,7 @@ threshold_for(qs_cuda *gpu, qset_cuda_request *r, uint64_t most)
 	return low;
 }
 
-/* Returns a sum over all pairs and their counts.  "out" keeps the last "last" pairs. */
+/* Return a sum of hashes of all pairs and their counts.  "out" has the last *last pairs. */
 static uint64_t
 sum_pairs(qs_cuda *gpu, const qset_cuda_request *r, qset_pair *out, uint64_t room, uint64_t *last)
 {
@@ -241,7 +247,7 @@ sum_pairs(qs_cuda *gpu, const qset_cuda_request *r, qset_pair *out, uint64_t roo
 	return sum;
 }
 
-/* Check some pairs by merging their sets on the CPU, because all pairs would take too long. */
+/* Check up to 100 pairs by merging their sets on the CPU, because all pairs would take too long. */
 static void
 check_some(const char *section, const qset_collection *c, const qset_pair *pair, uint64_t count)
 {
@@ -257,8 +263,8 @@ check_some(const char *section, const qset_collection *c, const qset_pair *pair,
 }
 
 /*
- * Compare two methods for each pair, lists and bits, and check some pairs on the CPU.  The two
- * methods share no code that counts.
+ * Compare all pairs of index and hybrid, which share no counting code, and check some pairs on the
+ * CPU.
  */
 static void
 check_methods(qs_cuda *gpu, const char *section, const qset_collection *c, qset_cuda_request r,
@@ -273,7 +279,10 @@ check_methods(qs_cuda *gpu, const char *section, const qset_collection *c, qset_
 	check_some(section, c, out, last);
 }
 
-/* Time everything from the collection in host memory to the pairs in host memory. */
+/*
+ * Time all work from the collection in host memory to the pairs in host memory.  Returns the number
+ * of pairs.
+ */
 static uint64_t
 end_to_end(qs_cuda *gpu, const qset_collection *c, qset_cuda_request r, qset_pair *out,
 		   uint64_t room, double *least)

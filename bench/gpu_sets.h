@@ -1,6 +1,6 @@
 /*
  * gpu_sets.h
- *		What the parts of the benchmark of sets on the GPU share.
+ *		Common definitions of the benchmark of sets on the GPU.
  *
  * bench/gpu_sets.h
  */
@@ -22,7 +22,7 @@ extern "C"
 
 typedef struct measured
 {
-	double product, rows; /* ms on the device; least of all runs */
+	double product, rows; /* ms on the device, the least of RUNS runs */
 	uint64_t pairs;
 	qset_cuda_report report;
 } measured;
@@ -35,17 +35,17 @@ extern void line(const char *section, const char *what, double figure, const cha
 /* End the program unless the status is QB_OK. */
 extern void must(qb_status status, qs_cuda *gpu, const char *what);
 
-/* Compare a number with the expected one.  If they differ, the program ends with status 1. */
+/* Print a difference from the expected number, which makes the program end with status 1. */
 extern void check(const char *section, const char *what, uint64_t got, uint64_t want);
 
-/* Count all pairs without fetching them. */
+/* Count all pairs; the times exclude fetching the pairs. */
 extern measured count_gpu(qs_cuda *gpu, const qset_cuda_request *r);
 
 /* ---- gpu_sets_parts.cu ---- */
 
 extern void bench_single(qs_cuda *gpu);
 
-/* Print rows of a table: the ms of each method on one CPU core / on the GPU. */
+/* Print rows of a table: the ms of each method on one CPU core and on the GPU. */
 extern void bench_figure6(qs_cuda *gpu);
 
 extern void bench_product(qs_cuda *gpu);

@@ -1,6 +1,6 @@
 /*
  * gpu_sets_parts.cu
- *		Parts of the sets family on the GPU: single pairs, and the product of bits.
+ *		Speed of single pairs of sets and of the product of bits on the GPU.
  *
  * bench/gpu_sets_parts.cu
  */
@@ -8,7 +8,10 @@
 
 /* ---- one pair ---- */
 
-/* Make a collection of one set: the distinct numbers among "draws" draws from 0 .. universe - 1. */
+/*
+ * Make a collection of one set: the distinct numbers among "draws" random numbers of 0 .. universe
+ * - 1.
+ */
 static void
 one_set(qset_collection *c, distribution d, uint64_t universe, uint64_t draws, uint64_t seed)
 {
@@ -51,7 +54,7 @@ copy_bandwidth(qs_cuda *gpu, size_t bytes)
 }
 
 /*
- * Returns the ms of one count, measured over many consecutive counts, because starting a count
+ * Return the ms of one count, measured over 20 consecutive counts, because the launch of one count
  * takes nearly half as long as the count.
  */
 static float
@@ -128,7 +131,7 @@ bench_single(qs_cuda *gpu)
 
 /* ---- the paper's Fig. 6 ---- */
 
-/* Returns the ms on one core. */
+/* Return the ms on one core, the less of two runs. */
 static double
 time_cpu(const qset_collection *a, const qset_collection *b, int method, uint64_t want)
 {
@@ -148,7 +151,7 @@ time_cpu(const qset_collection *a, const qset_collection *b, int method, uint64_
 	return best * 1e3;
 }
 
-/* Returns the ms on the GPU.  If all columns probe the table of one row, one block works on a pair. */
+/* Return the ms on the GPU.  For hash and bitmap one block works on the whole pair. */
 static double
 time_gpu(qs_cuda *gpu, qset_cuda_request *r, int method, uint64_t want)
 {

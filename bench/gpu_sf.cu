@@ -1,26 +1,22 @@
 /*
  * gpu_sf.cu
- *		sf: inserting on the host with several threads, while the slim table on
- *		the device is kept current.
+ *		Inserts into sf by several threads of the host; updates the slim table on the device.
  *
- * The fat table stays in host memory (src/sketch/sf.c), where a batch of keys
- * changes it.  Each thread owns a range of buckets.  So threads share only the
- * batch, and no counter needs an atomic operation:
+ * A batch of keys changes the fat table in host memory (src/sketch/sf.c).  Each thread owns a range
+ * of buckets, so no counter needs an atomic operation.  A batch takes three steps:
  *
- *	1. each thread hashes its part of the keys, and counts them by owner;
- *	2. it writes the keys to where the owner's keys are gathered;
+ *	1. each thread hashes its slice of the keys, and counts the keys by owner;
+ *	2. each thread copies its keys to the array of their owner;
  *	3. each owner adds its keys with the structure's own add(), a few at a time.  While
  *		their buckets are in its cache, it copies the slim bucket of each key to pinned
  *		memory, with its number.
  *
- * The device updates slim buckets by atomicMax: slim counters only grow, so it
- * does not matter in which order or how often a bucket comes.  The paper
- * copies the counters of each key by themselves.  Here one transfer takes a whole slot of
- * keys, while the next keys are added.
+ * The device updates slim buckets by atomicMax.  Slim counters only grow, so a bucket may be sent
+ * in any order and any number of times.  The paper copies the counters of each key separately.
+ * This program copies a whole slot of keys in one transfer, while the next keys are added.
  *
- * This is the paper's insertion, which tests check and the benchmark measures.
- * Inside PostgreSQL sf sketches are made by the CPU, and the device gets their
- * slim tables for lookups.
+ * This is the paper's insertion, for tests and benchmarks.  Inside PostgreSQL the CPU makes sf
+ * sketches, and only their slim tables are copied to the device, for lookups.
  *
  * Bytes per key to the device: 4 for the bucket and 32 (wide: 64) of counters.
  *
@@ -40,10 +36,10 @@ extern "C"
 #include "gpu_extra.h"
 
 #define THREADS_MAX 256
-#define OWNED       64  /* neighbouring buckets with one owner */
-#define BATCH       512 /* keys whose counters stay in the cache between steps */
+#define OWNED       64  /* number of neighbouring buckets that have one owner */
+#define BATCH       512 /* number of keys whose counters stay in the cache between steps */
 
-/* Update slim buckets from a slot, which has numbers of buckets and then their counters. */
+/* Update slim buckets from a slot, which has the numbers of buckets and then their counters. */
 template <typename Counter>
 __global__ void
 __launch_bounds__(QS_BLOCK)
@@ -61,7 +57,7 @@ __launch_bounds__(QS_BLOCK)
 	}
 }
 
-/* The work of one call, which its threads share. */
+/* The work of one call; all its threads use it. */
 struct sf_work
 {
 	qs_cuda_sketch *slim;
@@ -69,16 +65,16 @@ struct sf_work
 	const uint64_t *key;
 	const int64_t *weight;
 	uint64_t count;
-	uint64_t piece;       /* keys of a slot's piece */
-	int threads;          /* no more than there are stretches */
-	uint64_t share;       /* see owner_of() */
-	pthread_mutex_t gate; /* closed until all threads were started */
+	uint64_t piece;       /* number of keys that fit into a slot */
+	int threads;          /* number of threads, at most the number of stretches */
+	uint64_t share;       /* factor of owner_of() */
+	pthread_mutex_t gate; /* locked until all threads are started */
 	pthread_barrier_t barrier;
-	uint64_t *hv;      /* hashes of a piece, gathered by owner */
-	int64_t *gathered; /* weights of the gathered keys */
-	uint64_t *owned;   /* [thread][owner]: number of keys, then where they go */
-	qs_slot *slot;     /* the slot of this piece */
-	qb_status status;  /* of the device's side */
+	uint64_t *hv;      /* hashes of a slot's keys, sorted by owner */
+	int64_t *gathered; /* weights of these keys */
+	uint64_t *owned;   /* [thread][owner]: number of keys */
+	qs_slot *slot;     /* the current slot */
+	qb_status status;  /* first error of the device */
 };
 
 struct sf_thread
@@ -94,28 +90,31 @@ bucket_bytes(const qs_sketch *full)
 	return QS_SF_WIDTH * (full->wide ? 8 : 4);
 }
 
-/* Stretches of buckets: a stretch has one owner and fills whole cache lines. */
+/*
+ * Return the number of stretches.  A stretch is OWNED buckets that have one owner and fill whole
+ * cache lines.
+ */
 static inline uint64_t
 stretches(const qs_sketch *full)
 {
 	return qs_ceil_div(full->params.n, OWNED);
 }
 
-/* Returns the thread that owns the bucket of hv. */
+/* Return the thread that owns the bucket of hv. */
 static inline int
 owner_of(const sf_work *w, uint64_t hv)
 {
 	return (int) qb_mul_high(qb_reduce(hv, w->full->params.n) / OWNED, w->share);
 }
 
-/* The factor with which owner_of() cuts the stretches into even shares. */
+/* Return the factor with which owner_of() divides the stretches evenly among the threads. */
 static uint64_t
 share_of(const sf_work *w)
 {
 	return (uint64_t) ((((unsigned __int128) w->threads << 64) - 1) / stretches(w->full));
 }
 
-/* Step 1: count this thread's part of a piece by owner. */
+/* Step 1: count the keys of this thread's slice by owner. */
 static void
 count_owners(sf_work *w, int thread, uint64_t at, uint64_t begin, uint64_t end)
 {
@@ -127,7 +126,10 @@ count_owners(sf_work *w, int thread, uint64_t at, uint64_t begin, uint64_t end)
 		owned[owner_of(w, qb_hash(w->key[at + i], seed_key))]++;
 }
 
-/* Find where this thread's keys of each owner go: by owner first, then by thread. */
+/*
+ * Set the index of this thread's first key of each owner.  Keys are sorted by owner, then by
+ * thread.
+ */
 static void
 place_owners(const sf_work *w, int thread, uint64_t *next)
 {
@@ -142,7 +144,7 @@ place_owners(const sf_work *w, int thread, uint64_t *next)
 		}
 }
 
-/* Step 2: write the keys to where they are gathered. */
+/* Step 2: copy the hashes and weights of this thread's slice, sorted by owner. */
 static void
 gather(sf_work *w, uint64_t *next, uint64_t at, uint64_t begin, uint64_t end)
 {
@@ -160,8 +162,8 @@ gather(sf_work *w, uint64_t *next, uint64_t at, uint64_t begin, uint64_t end)
 }
 
 /*
- * Step 3: add the gathered keys from "begin" to "end".  The places of a
- * batch's slim buckets are known long before they are needed.
+ * Step 3: add the owner's keys from "begin" to "end", and copy their slim buckets into the slot.
+ * Buckets are prefetched for a whole batch.
  */
 static void
 add_owned(sf_work *w, uint64_t begin, uint64_t end)
@@ -185,7 +187,7 @@ add_owned(sf_work *w, uint64_t begin, uint64_t end)
 	}
 }
 
-/* Bounds of an owner's keys among the gathered keys. */
+/* Set the bounds of an owner's keys in the sorted array. */
 static void
 owned_range(const sf_work *w, int owner, uint64_t *begin, uint64_t *end)
 {
@@ -200,7 +202,7 @@ owned_range(const sf_work *w, int owner, uint64_t *begin, uint64_t *end)
 		}
 }
 
-/* Queue the transfer of a slot and the kernel that updates the slim table from it. */
+/* Queue the transfer of a slot, and the kernel that updates the slim table. */
 static qb_status
 send_slot(sf_work *w, uint64_t count)
 {
@@ -227,7 +229,7 @@ send_slot(sf_work *w, uint64_t count)
 	return QB_OK;
 }
 
-/* Wait until the slot of a piece is free again. */
+/* Wait until the device has finished with a slot, and make it the current slot. */
 static qb_status
 take_slot(sf_work *w, uint64_t number)
 {
@@ -238,7 +240,7 @@ take_slot(sf_work *w, uint64_t number)
 	return QB_OK;
 }
 
-/* The work of each thread; thread 0 is the caller and also handles the device. */
+/* Do the work of one thread.  Thread 0 is the caller, and also controls the device. */
 static void
 run_thread(sf_work *w, int thread)
 {
@@ -267,7 +269,7 @@ run_thread(sf_work *w, int thread)
 	}
 }
 
-/* Threads wait here until all threads that can be started have started. */
+/* Wait until all threads are started, then work. */
 static void *
 thread_main(void *argument)
 {
@@ -281,8 +283,8 @@ thread_main(void *argument)
 }
 
 /*
- * Start the other threads, and take part in the work.  If some cannot be started, the others do
- * their work.  Signals are handled by the caller's thread alone.
+ * Start the other threads, and work as thread 0.  If a thread cannot be started, the started
+ * threads do all the work.  Only the caller's thread handles signals.
  */
 static void
 run_threads(sf_work *w, sf_thread *thread)
@@ -321,7 +323,7 @@ same_sketch(const qs_cuda_sketch *slim, const qs_sketch *full)
 		   qs_params_mergeable(&p, &slim->params);
 }
 
-/* Make both sides ready for "sum" more weight, with counters of the same width. */
+/* Prepare both parts for "sum" more weight, with counters of the same width. */
 static qb_status
 prepare(qs_cuda_sketch *slim, qs_sketch *full, int64_t sum)
 {

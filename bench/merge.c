@@ -1,18 +1,16 @@
 /*
  * merge.c
- *		How fast sketches are merged: multilevel against sub_warp ("make
- *		bench-merge").
+ *		"make bench-merge": speed of merging multilevel and sub_warp sketches.
  *
- * The source of a merge is a view of serialized bytes that start at an odd address, as bytes
- * of stored sketches and of parallel plans may.  The target is a sketch with "parts" times
- * the source's weight.  Each round times four operations.  It merges, and subtracts again, so
- * that all rounds start alike.  It folds a copy to half.  And it merges a hundred times into a
- * copy, as aggregates do, which read the sum only once.  The structures take turns.  Each round
- * gives a ratio, and the median of all rounds counts.  The last columns compare with the
- * floor: a loop that only reads and writes as many bytes as the sketches have, including high
- * buckets.
+ * The source of a merge is a view of serialized bytes at an odd address, like the bytes of some
+ * stored sketches and of parallel plans.  The target is a sketch with "parts" times the source's
+ * weight.  Each round times four operations: a merge; a subtraction, which restores the target; a
+ * fold of a copy to half its size; and a hundred merges into a copy, as in aggregates, which read
+ * the sum only at the end.  The structures run alternately.  Each round gives a ratio, and the
+ * median of all rounds is reported.  The last columns compare with the floor: a loop that only
+ * reads and writes the sketches' number of bytes, including high buckets.
  *
- * Sums of counters are checked against sums that are added one by one.
+ * The results are compared with sums of single counters.
  *
  * bench/merge.c
  */
@@ -27,9 +25,9 @@
 
 #define ROUNDS     21
 #define BUCKET     32 /* bytes of a bucket in both structures, without high buckets */
-#define KEYS       8  /* keys for each bucket */
+#define KEYS       8  /* number of keys for each bucket */
 #define STRUCTURES 2
-#define MANY       100 /* merges of one aggregate */
+#define MANY       100 /* number of merges of one aggregate */
 
 enum
 {
@@ -45,8 +43,8 @@ static const int structures[STRUCTURES] = { QS_SUB_WARP, QS_MULTILEVEL };
 static const uint64_t sizes[] = { 64 << 10, 1 << 20, 16 << 20 };
 
 /*
- * "rows" is the number of the source's rows for each of its buckets.  28 / 3 rows make the
- * counters of a bucket 1 higher on average.
+ * The loads.  "rows" is the source's number of rows per bucket.  28 / 3 rows increase each counter
+ * of a bucket by 1 on average.
  */
 static const struct
 {
@@ -72,11 +70,11 @@ typedef struct subject_pair
 {
 	qs_sketch into;
 	qs_sketch from; /* a view */
-	uint8_t *bytes; /* bytes of the view */
+	uint8_t *bytes; /* serialized bytes of the view */
 	double ms[TIMES][ROUNDS];
 } subject_pair;
 
-/* Processor time of this process, so that other processes do not count. */
+/* Return the processor time of this process in ms, without other processes. */
 static double
 now_ms(void)
 {
@@ -101,7 +99,7 @@ build(qs_sketch *sk, int structure, uint64_t size, const workload *w)
 	bench_check(qs_engine_cpu.insert(sk, w->fingerprint, w->count, w->keys));
 }
 
-/* Serialize a sketch to bytes that start at an odd address, and replace it by a view of them. */
+/* Serialize a sketch to bytes at an odd address, free the sketch, and make a view of the bytes. */
 static uint8_t *
 serialize(qs_sketch *view, qs_sketch *sk)
 {
@@ -114,7 +112,7 @@ serialize(qs_sketch *view, qs_sketch *sk)
 	return bytes;
 }
 
-/* Make a pair.  The target is a copy of serialized bytes, too. */
+/* Make a pair.  Source and target are made from serialized bytes. */
 static void
 make_pair(subject_pair *pair, int structure, uint64_t size, const workload *w)
 {
@@ -172,7 +170,7 @@ values_of(const qs_sketch *sk)
 	return value;
 }
 
-/* True if the counters of "sk" are a plus "sign" times b, or (with a fold) those of a folded. */
+/* True if the counters of "sk" are right: a + b or, if fold is 2, a folded.  b may be NULL. */
 static bool
 has_sums(const qs_sketch *sk, const uint64_t *a, const uint64_t *b, uint64_t fold)
 {
@@ -222,7 +220,7 @@ bytes_of(const qs_sketch *sk)
 		   (sk->ops->live_extra ? sk->extra_used * qs_extra_bytes(&sk->params, sk->wide) : 0);
 }
 
-/* Read and write "into" bytes and read "from" bytes, in memory that nothing else uses; returns ms. */
+/* Read and write "into" bytes, and read "from" bytes.  Returns the ms. */
 static double
 floor_ms(uint8_t *memory, uint64_t into, uint64_t from)
 {
@@ -242,7 +240,7 @@ floor_ms(uint8_t *memory, uint64_t into, uint64_t from)
 	return now_ms() - start;
 }
 
-/* Merge into a copy many times, as qsketch_merge_agg does; returns the ms of one merge. */
+/* Merge into a copy MANY times, as qsketch_merge_agg does.  Returns the ms of one merge. */
 static double
 many_ms(const subject_pair *pair)
 {
@@ -291,7 +289,7 @@ by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Median over all rounds of the ratios of both times or, with "under" NULL, of the first times. */
+/* Return the median over all rounds of ms / under or, if "under" is NULL, of ms. */
 static double
 median(const double *ms, const double *under)
 {

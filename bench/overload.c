@@ -1,10 +1,10 @@
 /*
  * overload.c
- *		Minimum and unbiased estimate in overloaded sketches.
+ *		Compares the minimum and the unbiased estimate in overloaded sketches.
  *
- * There are 200,000 keys and 4 million rows, uniform and Zipf.  The figure and the table show
- * mean absolute errors of three estimates: the minimum, the unbiased estimate, and the
- * unbiased estimate clipped to 0 and the minimum.
+ * There are 200,000 keys and 4 million rows, uniform and Zipf.  The figure and the table show mean
+ * absolute errors of three estimates: the minimum, the unbiased estimate, and the unbiased estimate
+ * clipped to the range from 0 to the minimum.
  *
  * bench/overload.c
  */
@@ -17,7 +17,7 @@
 #define ROWS 4e6
 #define TOP  100
 
-#define MANY_SEEDS 16 /* seeds of the checks */
+#define MANY_SEEDS 16 /* number of seeds of the checks */
 #define FEW_SEEDS  3
 
 static const double thetas[] = { 0, 0.8, 1.0, 1.2 };
@@ -34,21 +34,21 @@ static const subject structures[] = {
 
 #define STRUCTURES (sizeof(structures) / sizeof(structures[0]))
 
-/* Ways to estimate. */
+/* The types of estimates. */
 enum
 {
 	MINIMUM,  /* the estimate of qsketch_estimate */
-	UNBIASED, /* the mixture that the extension uses */
+	UNBIASED, /* the mixture that qsketch returns as unbiased estimate */
 	CLIPPED,  /* the mixture, clipped to 0 .. minimum */
 	WAYS
 };
 
-/* Sums over keys and seeds. */
+/* Means of errors over keys and seeds. */
 typedef struct tally
 {
 	double distance[WAYS]; /* absolute error */
-	double rare[WAYS];     /* absolute error over the rarer half */
-	double top[WAYS];      /* relative error over the most frequent */
+	double rare[WAYS];     /* absolute error of the rarer half of the keys */
+	double top[WAYS];      /* relative error of the TOP most frequent keys */
 	double bias[WAYS];     /* signed error */
 } tally;
 
@@ -63,7 +63,7 @@ estimate(const qs_sketch *sk, const qs_noise *noise, uint64_t key, double *way)
 	way[CLIPPED] = fmin(fmax(way[UNBIASED], 0), way[MINIMUM]);
 }
 
-/* Add the mean errors over the keys, for one of "seeds" seeds. */
+/* Add the mean errors of all keys of one seed, divided by the number of seeds. */
 static void
 add_seed(tally *t, const qs_sketch *sk, const qs_noise *noise, const workload *w, uint32_t seeds)
 {
@@ -112,7 +112,7 @@ measure(const subject *s, double theta, double load, uint32_t seeds)
 	return t;
 }
 
-/* ---- what must hold of the default structure ---- */
+/* ---- checks of the default structure ---- */
 
 static void
 check_ratio(const char *what, const double *sum, int way, double most)
@@ -176,7 +176,7 @@ default_structure(void)
 	fclose(data);
 }
 
-/* Write the table of all structures, at two loads each of uniform and skewed keys. */
+/* Write the table of all structures, for two loads of uniform keys and two of skewed keys. */
 static void
 all_structures(void)
 {

@@ -1,15 +1,15 @@
 /*
  * peers.h
- *		Structures that count frequent keys, behind one table: those of other papers,
- *		written plainly for comparison, and ours.
+ *		A common interface to structures that count frequent keys, of other papers and of qsketch.
  *
- * All have the same input and the same number of bytes.  These include everything that a
- * structure needs to go on counting and to answer: counters, fingerprints, keys of 8 bytes,
- * and the hash table through which keys are found (peers_list.h).  They do not include
- * headers of a fixed size, and memory that is only needed while a batch is added.
+ * All structures have the same input and the same number of bytes.  The bytes include everything
+ * that a structure needs to count more rows and to answer: counters, fingerprints, keys of 8 bytes,
+ * and the hash table that finds keys (peers_list.h).  The bytes do not include headers of fixed
+ * size or memory that is only used while a batch is added.
  *
- * The references are for measurements.  They are plain, with counters of 4 bytes, so the total
- * weight must stay below 2^32.  Here all of them take weights, even if the original does not.
+ * The structures of other papers are plain references for measurements, with counters of 4 bytes,
+ * so the total weight must be less than 2^32.  All of these references accept weights, even if the
+ * original does not.
  *
  * bench/peers.h
  */
@@ -20,62 +20,61 @@
 #include "sketch/cells.h"
 #include "workload.h"
 
-/* A key that a structure names, and what the structure says about its weight. */
+/* A key that a structure names, with its bound and estimate. */
 typedef struct peer_entry
 {
 	uint64_t key;
-	int64_t lower;    /* a certain lower bound; 0 where there is none */
+	int64_t lower;    /* a certain lower bound; 0: the structure has none */
 	int64_t estimate; /* the structure orders its keys by this */
 } peer_entry;
 
-/* The structure to be made. */
+/* A request for a structure. */
 typedef struct peer_order
 {
 	uint64_t bytes;
-	uint32_t keys; /* number of most frequent keys to be named; 0: none */
+	uint32_t keys; /* number of most frequent keys that the structure must name; 0: none */
 	uint64_t seed;
-	const stream *input; /* tells multilevel and Sublime how to divide their bytes */
-	bool
-		low; /* multilevel: the bytes are those of its low buckets, and the high ones come beside */
+	const stream *input; /* the rows; multilevel and Sublime choose their layout by them */
+	bool low;            /* multilevel: "bytes" are for low buckets only */
 } peer_order;
 
 typedef struct peer_kind
 {
 	const char *name;
-	const char *merges;             /* "yes", "no", or how far */
-	const char *weights;            /* whether it takes weights */
-	const char *removes;            /* whether it takes removals */
-	uint32_t depth;                 /* counters of a key, if the structure leaves a choice */
-	const struct peer_kind *within; /* the sketch beside which the structure has a list */
+	const char *merges;             /* whether it merges: "yes", "no", or a qualification */
+	const char *weights;            /* whether it accepts weights */
+	const char *removes;            /* whether it accepts removals */
+	uint32_t depth;                 /* number of counters of a key, if the structure has a choice */
+	const struct peer_kind *within; /* the sketch to which the structure adds a list */
 
 	void *(*make)(const struct peer_kind *kind, const peer_order *order);
 	void (*add)(void *peer, const uint64_t *key, const int64_t *weight, size_t count);
 	int64_t (*estimate)(const void *peer, uint64_t key);
 
-	/* Add everything that another structure of the same order has counted; NULL: this is impossible. */
+	/* Add all counts of another structure that was made for the same order; NULL: impossible. */
 	void (*merge)(void *into, const void *from);
 
-	/* Called after all rows have been added; NULL: there is nothing to do. */
+	/* Called after all rows were added; NULL: nothing to do. */
 	void (*ready)(void *peer);
 
-	/* Write the keys that it names, at most PEER_ENTRIES; NULL: it names none. */
+	/* Write the keys that the structure names, at most PEER_ENTRIES; NULL: it names none. */
 	uint32_t (*list)(void *peer, peer_entry *entry);
 
-	/* No key that is not listed exceeds this bound; NULL: there is no certain bound. */
+	/* Return an upper bound of all keys that are not listed; NULL: no certain bound exists. */
 	int64_t (*bound)(const void *peer);
 
 	uint64_t (*bytes)(const void *peer);
 
 	/*
-	 * Write the bytes that must be stored: all except those that can be made anew, like hash tables.
-	 * The caller calls free().  NULL: stored bytes are not compared.
+	 * Write the bytes that must be stored.  Data that can be recomputed, like hash tables, are not
+	 * stored.  The caller frees the result.  NULL: stored bytes are not compared.
 	 */
 	uint8_t *(*write)(void *peer, size_t *size);
-	bool compact; /* written compactly by itself, and not compressed by PostgreSQL */
+	bool compact; /* true: the written bytes are compact, and PostgreSQL does not compress them */
 	void (*free)(void *peer);
 } peer_kind;
 
-/* In the sizes that are compared, no structure names more keys. */
+/* The greatest number of keys that any structure names, in the compared sizes. */
 #define PEER_ENTRIES (1 << 18)
 
 /* Count-Min with conservative update (Estan and Varghese 2002). */
@@ -94,20 +93,23 @@ extern const peer_kind peer_sublime;
 /* Space-Saving (Metwally, Agrawal and El Abbadi 2005). */
 extern const peer_kind peer_space_saving;
 
-/* Counters of which the smaller half is dropped, as PostgreSQL's topn does. */
+/* Counters of which the smaller half is dropped, as in PostgreSQL's extension topn. */
 extern const peer_kind peer_topn;
 
-/* Ours. */
+/* Structures of qsketch. */
 extern const peer_kind peer_thread;
 extern const peer_kind peer_multilevel_3;
 extern const peer_kind peer_multilevel_4;
 extern const peer_kind peer_multilevel_5;
 
-/* Our structures, answering with the unbiased estimate, rounded and clipped to 0 and the minimum. */
+/*
+ * Structures of qsketch that answer with the unbiased estimate, rounded and clipped to the range
+ * from 0 to the minimum.
+ */
 extern const peer_kind peer_thread_unbiased;
 extern const peer_kind peer_multilevel_unbiased;
 
-/* Lists of the most frequent keys, beside a multilevel or a thread sketch. */
+/* Lists of the most frequent keys with a multilevel or a thread sketch. */
 extern const peer_kind peer_qtop;
 extern const peer_kind peer_qtop_thread;
 
@@ -118,18 +120,18 @@ extern const peer_kind peer_listed_count_sketch;
 extern const peer_kind peer_listed_salsa;
 extern const peer_kind peer_listed_salsa_conservative;
 
-/* ---- rows of counters, for the structures that have them ---- */
+/* ---- rows of counters ---- */
 
-/* The place of a key in row "row" of "width" counters. */
+/* Return the position of a key in row "row", which has "width" counters. */
 static inline uint64_t
 peer_cell(uint64_t key, uint64_t seed, uint32_t row, uint64_t width)
 {
 	return qs_row_cell(qb_hash(key, qb_seed_key(seed)), row, width);
 }
 
-/* ---- use: peers_measure.c ---- */
+/* ---- measuring: peers_measure.c ---- */
 
-/* Bytes that structures get. */
+/* A number of bytes, with its name in tables. */
 typedef struct peer_size
 {
 	const char *name;
@@ -140,10 +142,13 @@ typedef struct peer_size
 
 extern const peer_size peer_sizes[PEER_SIZES];
 
-/* Make a structure and add its input. */
+/* Make a structure and add all rows of its input. */
 extern void *peer_fill(const peer_kind *kind, const peer_order *order);
 
-/* Make structures of equal shards of the input, and merge them one after the other. */
+/*
+ * Make a structure of each of "shards" equal shards of the input, and merge the structures in
+ * order.
+ */
 extern void *peer_fill_shards(const peer_kind *kind, const peer_order *order, uint32_t shards);
 
 /* Absolute errors of the estimates of some keys. */
@@ -156,50 +161,54 @@ typedef struct peer_errors
 	int64_t worst;
 } peer_errors;
 
-/* Errors of the input's keys from number "from" to before "to"; number 0 is the most frequent key. */
+/*
+ * Return the errors of the input's keys number "from" to "to" - 1; key 0 is the most frequent key.
+ */
 extern peer_errors
 peer_measure(const peer_kind *kind, const void *peer, const stream *s, uint32_t from, uint32_t to);
 
 /*
- * Errors of all keys over some seeds, which replace the order's seed: means, and the median of the worst
- * ones.  Checks that no structure takes more bytes than the order gives it.
+ * Return the errors of all keys over several seeds, which replace the order's seed: means, and the
+ * median of the worst errors.  Checks that no structure exceeds the order's bytes.
  */
 extern peer_errors peer_over_seeds(const peer_kind *kind, const peer_order *order);
 
-/* Write the errors as mean / 99 % / worst. */
+/* Write the mean error, the error of 99 % of the keys, and the worst error. */
 extern void peer_write_errors(FILE *out, const peer_errors *e);
 
-/* Returns the number of keys with a weight of at least "least"; they are the first keys. */
+/* Return the number of keys with a weight of at least "least"; these are the first keys. */
 extern uint32_t peer_keys_from(const stream *s, int64_t least);
 
 /*
- * Returns the keys that a structure names, with the largest estimates first.  *entries gets
- * their number.  The caller calls free().
+ * Return the keys that a structure names, with the largest estimates first, and set *entries to
+ * their number.  The caller frees the result.
  */
 extern peer_entry *peer_named(const peer_kind *kind, void *peer, uint32_t *entries);
 
 /*
- * Returns how many of the first k named keys are among the k most frequent keys.  Keys that are as
- * frequent as the k-th count as among them.
+ * Return how many of the first k named keys are among the k most frequent keys.  Keys as frequent
+ * as the k-th key count, too.
  */
 extern uint32_t peer_right(const stream *s, const peer_entry *entry, uint32_t entries, uint32_t k);
 
-/* The weight of a key in the stream; 0: the stream does not have it. */
+/* Return the weight of a key in the stream; 0: the stream lacks the key. */
 extern int64_t peer_truth(const stream *s, uint64_t key);
 
 /* ---- the tables of docs/engineering/accuracy.md ---- */
 
-/* Most frequent keys, and the promises about them: peers_top.c. */
+/* peers_top.c: the most frequent keys, and the bounds of their weights. */
 extern void peers_top(const stream *zipf);
 
-/* Equal bytes stored in PostgreSQL: peers_stored.c.  Also stores the mean errors in "mean". */
+/*
+ * peers_stored.c: structures of equal bytes stored in PostgreSQL.  Sets "mean" to the mean errors.
+ */
 extern void peers_stored(const stream *s, const peer_kind *const *kinds, size_t count,
 						 double (*mean)[PEER_SIZES]);
 
-/* Structures that are merged from shards: peers_merged.c. */
+/* peers_merged.c: structures that are merged from shards. */
 extern void peers_merged(const stream *s);
 
-/* References compared with their papers: peers_papers.c. */
+/* peers_papers.c: references compared with their papers. */
 extern void peers_papers(void);
 
 #endif

@@ -2,12 +2,11 @@
  * peers_conservative.c
  *		Count-Min with conservative update.
  *
- * There are d rows of counters, of which a key owns one each.  The estimate is the least of
- * its counters.  Adding w raises only counters below estimate + w, to this value (Estan and
- * Varghese, "New Directions in Traffic Measurement and Accounting", 2002).  Estimates are
- * never below the true weight and never above those of Count-Min.  The state depends on the
- * order of the rows.  Nothing can be removed.  The sum of two sketches gives upper bounds, but
- * is not the sketch of all rows.
+ * A key has one counter in each of d rows.  The estimate is the least of its counters.  Adding w
+ * raises only counters below estimate + w, to this value (Estan and Varghese, "New Directions in
+ * Traffic Measurement and Accounting", 2002).  Estimates are never below the true weight and never
+ * above Count-Min's estimates.  The counters depend on the order of the added rows.  No key can be
+ * removed.  The sum of two sketches has upper bounds, but is not the sketch of all rows.
  *
  * bench/peers_conservative.c
  */
@@ -76,7 +75,8 @@ const peer_kind peer_conservative = {
 	.removes = "no",
 	.make = make,
 	.add = add,
-	.merge = peer_rows_merge, /* what each has missed is missed again: never below the truth */
+	.merge =
+		peer_rows_merge, /* sums of upper bounds, so estimates are never below the true weight */
 	.estimate = estimate,
 	.bytes = peer_rows_bytes,
 	.write = peer_rows_write,

@@ -2,12 +2,11 @@
  * peers_count_sketch.c
  *		Count sketch.
  *
- * There are d rows of signed counters.  In each row a key owns one counter, to which it adds
- * its weight with a sign chosen by its hash.  The estimate is the median of these counters,
- * each multiplied by its sign (Charikar, Chen and Farach-Colton, "Finding Frequent Items in
- * Data Streams", 2002).  It is unbiased: the error of a row has the variance (F2 - f * f) /
- * width, F2 being the sum of the squares of all weights.  As no weight is negative, a negative
- * median is reported as 0.
+ * A key adds its weight to one signed counter in each of d rows, with a sign that the key's hash
+ * determines.  The estimate is the median of these counters, each multiplied by its sign (Charikar,
+ * Chen and Farach-Colton, "Finding Frequent Items in Data Streams", 2002).  The counter of each row
+ * is unbiased, with the variance (F2 - f * f) / width, where F2 is the sum of the squares of all
+ * weights.  No weight is negative, so a negative median is reported as 0.
  *
  * bench/peers_count_sketch.c
  */
@@ -21,7 +20,7 @@ make(const peer_kind *kind, const peer_order *order)
 	return peer_rows_make(order, kind->depth);
 }
 
-/* +1 or -1, independent of the place. */
+/* Return +1 or -1, independently of the key's position. */
 static int32_t
 sign(const peer_rows *r, uint64_t key, uint32_t row)
 {

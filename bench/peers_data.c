@@ -1,6 +1,6 @@
 /*
  * peers_data.c
- *		Streams of rows with the truth about their keys.
+ *		Makes streams of rows with the true weights of their keys.
  *
  * bench/peers_data.c
  */
@@ -19,7 +19,7 @@ typedef struct counted
 {
 	uint64_t key;
 	int64_t count;
-	uint32_t number; /* in the order of counts */
+	uint32_t number; /* number of the key in the order of counts */
 } counted;
 
 static int
@@ -40,7 +40,7 @@ by_count(const void *a, const void *b)
 	return x != y ? (x < y) - (x > y) : by_key(a, b);
 }
 
-/* Add up neighbours with the same key; returns how many keys are left. */
+/* Add up the counts of neighbours with equal keys; returns the number of keys. */
 static size_t
 join(counted *c, size_t n)
 {
@@ -55,7 +55,7 @@ join(counted *c, size_t n)
 	return keys;
 }
 
-/* Make the list of distinct keys of "n" keys with counts; frees it. */
+/* Set the distinct keys of a stream from n keys with counts.  Frees "c". */
 static void
 count_keys(stream *s, counted *c, size_t n)
 {
@@ -107,7 +107,7 @@ shuffle(uint64_t *row, size_t rows, uint64_t *random)
 	}
 }
 
-/* A random weight of 1 to 1023 for a row; the key decides its mean, from 2 to 512. */
+/* Return a random weight of a row, 1 to 1023.  The key decides the mean, from 2 to 512. */
 static int64_t
 weight_of(uint64_t key, uint64_t *random)
 {
@@ -116,7 +116,7 @@ weight_of(uint64_t key, uint64_t *random)
 	return 1 + (int64_t) qb_reduce(bench_random(random), 2 * mean - 1);
 }
 
-/* The keys of a workload that occur, with their counts. */
+/* Set the distinct keys of a stream to the keys of a workload that occur. */
 static void
 count_workload(stream *s, const workload *w)
 {

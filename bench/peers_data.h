@@ -1,8 +1,8 @@
 /*
  * peers_data.h
- *		Streams of rows, in their order, with the truth about their keys.
+ *		Streams of rows, in their order, with the true weights of their keys.
  *
- * Many structures that are compared depend on the order of the rows.
+ * Many of the compared structures depend on the order of the rows.
  *
  * bench/peers_data.h
  */
@@ -16,27 +16,25 @@
 typedef struct stream
 {
 	size_t rows;
-	uint64_t *row;   /* the key of each row */
-	int64_t *weight; /* the weight of each row; NULL: all are 1 */
+	uint64_t *row;   /* key of each row */
+	int64_t *weight; /* weight of each row; NULL: all weights are 1 */
 	int64_t total;   /* the sum of all weights */
 
 	uint32_t keys;    /* number of distinct keys */
-	uint64_t *key;    /* the most frequent first */
-	int64_t *count;   /* the sum of the key's weights */
-	uint32_t *by_key; /* numbers of keys, ascending by key */
+	uint64_t *key;    /* distinct keys, the most frequent first */
+	int64_t *count;   /* total weight of each key */
+	uint32_t *by_key; /* indexes of keys, in ascending order of the keys */
 } stream;
 
 /*
- * Make about "rows" rows in random order.  The frequency of the i-th of "keys" keys is proportional to
- * (i + 1) ^ -theta.  If weighted, each row has a weight of 1 to 1023, which varies around a mean that
- * depends on the key; so frequent keys are not the heaviest.
+ * Make about "rows" rows in random order.  The frequency of the i-th of "keys" keys is proportional
+ * to (i + 1) ^ -theta.  If weighted, each row has a weight of 1 to 1023 around a mean that depends
+ * on the key, so the most frequent keys are not the heaviest.
  */
 extern void
 stream_zipf(stream *s, uint32_t keys, double rows, double theta, bool weighted, uint64_t seed);
 
-/*
- * Make a stream of the lines that a command prints, in their order; false: it prints none.
- */
+/* Make a stream of the lines that a command prints.  False: the command prints no line. */
 extern bool stream_command(stream *s, const char *command);
 
 extern void stream_free(stream *s);

@@ -50,7 +50,7 @@ next_slot(const peer_list *list, uint32_t s)
 	return s + 1 < 2 * list->room ? s + 1 : 0;
 }
 
-/* The slot of a key, or the free slot where it would be. */
+/* Return the slot of a key, or the free slot in which the key belongs. */
 static uint32_t
 slot_of(const peer_list *list, uint64_t key)
 {
@@ -61,7 +61,7 @@ slot_of(const peer_list *list, uint64_t key)
 	return s;
 }
 
-/* Returns how many slots "to" is after "from". */
+/* Return the number of slots from "from" to "to". */
 static uint32_t
 distance(const peer_list *list, uint32_t from, uint32_t to)
 {
@@ -190,7 +190,7 @@ peer_list_shrink(peer_list *list, uint32_t room)
 	*list = smaller;
 }
 
-/* ---- structures that are a list, or begin with one ---- */
+/* ---- structures that are a list, or begin with a list ---- */
 
 int64_t
 peer_bare_estimate(const void *list, uint64_t key)

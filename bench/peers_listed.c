@@ -2,10 +2,10 @@
  * peers_listed.c
  *		A sketch with a list of the k keys that had the largest estimates.
  *
- * Sketches do not know their keys.  The usual remedy is a heap of k keys beside the sketch:
- * after each row the row's key is estimated, and it enters the heap if its estimate is above
- * the least one in the heap.  Here this is done after each batch of rows.  The bytes of the
- * list are taken from the sketch.
+ * A sketch does not store its keys.  Usually a heap of k keys is added to the sketch: each added
+ * key is estimated, and enters the heap if its estimate is greater than the least estimate in the
+ * heap.  This file estimates keys after each batch of rows, not after each row.  The list and the
+ * sketch together have the given bytes.
  *
  * bench/peers_listed.c
  */
@@ -62,7 +62,7 @@ add(void *peer, const uint64_t *key, const int64_t *weight, size_t count)
 		offer(l, key[i]);
 }
 
-/* Merge the sketches, and estimate the keys of both lists anew. */
+/* Merge the sketches, and estimate the keys of both lists again. */
 static void
 merge(void *into, const void *from)
 {

@@ -15,7 +15,7 @@ const peer_size peer_sizes[PEER_SIZES] = {
 	{ "1 MB", 1 << 20 },   { "4 MB", 4 << 20 },   { "16 MB", 16 << 20 },
 };
 
-/* Make a structure of the rows from number "from" to before "to". */
+/* Make a structure of the rows number "from" to "to" - 1. */
 static void *
 fill_rows(const peer_kind *kind, const peer_order *order, size_t from, size_t to)
 {

@@ -1,9 +1,9 @@
 /*
  * peers_merged.c
- *		Structures at equal bytes that are merged from shards, as days are merged into a month.
+ *		Errors of structures of equal bytes that are merged from shards, like days into a month.
  *
- * All shards have equally many rows, in the order of the stream.  The errors of the merged
- * structure are printed beside those of a structure that gets all rows itself.
+ * All shards have the same number of rows, in the order of the stream.  The errors of the merged
+ * structure are printed together with the errors of a structure to which all rows were added.
  *
  * bench/peers_merged.c
  */
@@ -28,7 +28,7 @@ static const peer_kind *const kinds[] = {
 	&peer_topn,
 };
 
-/* Print how well one structure does. */
+/* Print the errors of one structure, and free it. */
 static void
 print_errors(const char *what, const peer_kind *kind, void *peer, const stream *s)
 {

@@ -1,15 +1,15 @@
 /*
  * peers_ours.c
- *		thread, multilevel and qtop behind the table of structures that are compared.
+ *		thread, multilevel and qtop behind the interface of the compared structures.
  *
- * thread is Count-Min.  multilevel adds high buckets as counters overflow.  So it depends on
- * the keys how many low buckets leave enough bytes for the high ones.  The largest number is
- * found by trying, with the keys and their weights.  The bytes are those of both tables.
+ * thread is Count-Min.  multilevel adds high buckets when counters overflow.  So the keys determine
+ * how many low buckets leave enough bytes for high buckets.  A search with the keys and their
+ * weights finds the largest number.  The bytes of both tables count.
  *
- * qtop has a sketch of depth 3, multilevel or thread, beside a list.  The list is for the
- * wanted number of keys, or for fewer, so that stored entries take at most a quarter of the
- * bytes.  The bytes are those of tables and stored entries, as in a stored qtop.  While it is
- * built, it has up to twice as many entries, of 48 bytes instead of 24.
+ * qtop has a list and a sketch of depth 3, multilevel or thread.  The list is for the requested
+ * number of keys, or for fewer keys, so that stored entries take at most a quarter of the bytes.
+ * The bytes of tables and stored entries count, as in a stored qtop.  While a qtop is built, it has
+ * up to twice the number of entries, of 48 bytes instead of 24.
  *
  * bench/peers_ours.c
  */
@@ -26,8 +26,8 @@
 typedef struct ours
 {
 	qs_sketch sketch;
-	qs_top top;     /* of qtop */
-	qs_noise noise; /* of unbiased estimates */
+	qs_top top;     /* list of a qtop */
+	qs_noise noise; /* noise of unbiased estimates */
 } ours;
 
 /* ---- sketches ---- */
@@ -60,11 +60,11 @@ init_dense(qs_sketch *sk, int structure, uint32_t depth, uint64_t bytes, uint64_
 												 .masks = 1024,
 												 .seed = seed }));
 	qs_init(sk, &p, &bench_memory);
-	sk->keys.family = 1; /* any: only an empty sketch has none */
+	sk->keys.family = 1; /* any family, because only an empty sketch has none */
 	bench_check(qs_make_dense(sk));
 }
 
-/* True if a sketch with low buckets of "low" bytes stays within "most" bytes. */
+/* True if a sketch with "low" bytes of low buckets takes at most "most" bytes. */
 static bool
 fits(const peer_order *order, uint32_t depth, uint64_t low, uint64_t most)
 {
@@ -79,11 +79,12 @@ fits(const peer_order *order, uint32_t depth, uint64_t low, uint64_t most)
 	return ok;
 }
 
-/* Bytes for low buckets, so that these and the high buckets take at most "most". */
+/* Return the bytes of low buckets with which low and high buckets take at most "most" bytes. */
 static uint64_t
 low_bytes(const peer_order *order, uint32_t depth, uint64_t most)
 {
-	uint64_t low = most / 5; /* a high bucket, of four times the size, for each */
+	uint64_t low =
+		most / 5; /* fits even if each low bucket has a high bucket, which is four times as large */
 	uint64_t high = most;
 	int i;
 
@@ -208,7 +209,7 @@ const peer_kind peer_multilevel_unbiased = { UNBIASED("multilevel, unbiased", ma
 
 /* ---- qtop ---- */
 
-/* Make a list, and beside it a sketch of the remaining bytes. */
+/* Make a qtop: a list, and a sketch of the remaining bytes. */
 static void *
 make_qtop(const peer_kind *kind, const peer_order *order)
 {

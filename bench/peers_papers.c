@@ -1,7 +1,6 @@
 /*
  * peers_papers.c
- *		The reference of the Count sketch, compared with its paper: the variance of one row
- *		is (F2 - f * f) / width.
+ *		Compares the Count sketch with its paper: the variance of one row is (F2 - f * f) / width.
  *
  * test_peers.c has the checks that do not need many rows.
  *
@@ -17,9 +16,9 @@
 #define ROW_BYTES 10000000
 
 /*
- * Measures a Count sketch of one row, with keys of equal counts.  Where two keys share a counter, an
- * estimate is 0 or twice the count.  Negative estimates, which are reported as 0, need three keys in a
- * counter.  That is so rare that it does not change the result.
+ * Measure a Count sketch of one row, with keys of equal counts.  If two keys share a counter, an
+ * estimate is 0 or twice the count.  Negative estimates, which are reported as 0, need three keys
+ * in a counter, which is too rare to change the result.
  */
 void
 peers_papers(void)

@@ -1,12 +1,10 @@
 /*
  * peers_pglz.c
- *		Computes how many bytes PostgreSQL stores of a value, with PostgreSQL's own compression.
+ *		Computes how many bytes PostgreSQL stores for a value, with PostgreSQL's compression.
  *
- * A value that is too large for a row is stored outside of it, compressed by pglz if that
- * makes it smaller.  pg_column_size() counts the compressed data, and four bytes with their
- * length.  The compression function and its strategy are PostgreSQL's.
- *
- * This is the only file here that includes PostgreSQL.
+ * A value that is too large for a row is stored outside of the row, compressed by pglz if
+ * compression makes the value smaller.  pg_column_size() counts the compressed data, and four bytes
+ * for their length.  Of the files of this benchmark, only this file includes PostgreSQL.
  *
  * bench/peers_pglz.c
  */

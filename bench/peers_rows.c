@@ -1,6 +1,6 @@
 /*
  * peers_rows.c
- *		Rows of counters, for the sketches that consist of them.
+ *		Rows of counters, for sketches that consist of rows.
  *
  * bench/peers_rows.c
  */

@@ -1,6 +1,6 @@
 /*
  * peers_rows.h
- *		Rows of counters, of which a key owns one in each row.
+ *		Rows of counters; a key has one counter in each row.
  *
  * bench/peers_rows.h
  */
@@ -17,16 +17,16 @@ typedef struct peer_rows
 	uint32_t *cell;
 } peer_rows;
 
-/* As many counters as the order's bytes have room for, all 0. */
+/* Make zeroed rows with the number of counters that fits into the order's bytes. */
 extern void *peer_rows_make(const peer_order *order, uint32_t depth);
 
-/* Add the counters of "from"; both have the same sizes and the same seed. */
+/* Add the counters of "from".  Both have the same sizes and the same seed. */
 extern void peer_rows_merge(void *into, const void *from);
 extern uint64_t peer_rows_bytes(const void *rows);
 extern uint8_t *peer_rows_write(void *rows, size_t *size);
 extern void peer_rows_free(void *rows);
 
-/* The counter that a key owns in a row. */
+/* Return the counter of a key in a row. */
 static inline uint32_t *
 peer_rows_cell(const peer_rows *r, uint64_t key, uint32_t row)
 {

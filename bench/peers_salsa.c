@@ -2,15 +2,15 @@
  * peers_salsa.c
  *		SALSA: Count-Min with counters that merge with their neighbours.
  *
- * There are d rows of counters of one byte.  A counter that overflows merges with its
- * neighbour to one of two bytes, and that with its neighbour to one of four.  The merged
- * counter has the larger of the two values (Ben Basat, Einziger, Mitzenmacher and Vargaftik,
- * "SALSA: Self-Adjusting Lean Streaming Analytics", 2021: maximum merge, simple encoding).  A
- * bit for each byte says how far it has merged.  The bit of the first byte of a pair says that
- * the pair has merged; that of the second byte of four says that the four have.
+ * Each of d rows has counters of one byte.  A counter that overflows merges with its neighbour to a
+ * counter of two bytes, and a counter of two bytes to a counter of four bytes.  The merged counter
+ * has the larger of both values (Ben Basat, Einziger, Mitzenmacher and Vargaftik, "SALSA:
+ * Self-Adjusting Lean Streaming Analytics", 2021: maximum merge, simple encoding).  Each byte has a
+ * bit for merges.  The bit of the first byte of a pair is set if the pair has merged.  The bit of
+ * the second byte of four is set if all four have merged.
  *
- * Estimates are never below the true weight, and never above those of a Count-Min sketch whose
- * counters are the groups of four bytes.  Merging by the larger value makes removals
+ * Estimates are never below the true weight, and never above the estimates of a Count-Min sketch
+ * whose counters are the groups of four bytes.  Merging by the larger value makes removals
  * impossible.  With conservative update only counters below estimate + w are raised.
  *
  * Total weights must stay below 2^32.
@@ -28,10 +28,10 @@
 typedef struct salsa
 {
 	uint64_t seed;
-	uint64_t width; /* bytes of a row */
+	uint64_t width; /* bytes of one row */
 	bool conservative;
 	uint8_t *cell;
-	uint8_t *merged; /* bits */
+	uint8_t *merged; /* a bit for each byte of "cell" */
 } salsa;
 
 static void *
@@ -53,7 +53,7 @@ bit(const salsa *s, uint64_t at)
 	return s->merged[at / 8] >> (at % 8) & 1;
 }
 
-/* Bytes of the counter that has byte "at". */
+/* Return the bytes of the counter that contains byte "at". */
 static uint32_t
 size_of(const salsa *s, uint64_t at)
 {
@@ -62,7 +62,7 @@ size_of(const salsa *s, uint64_t at)
 	return bit(s, at & ~UINT64_C(1)) ? 2 : 1;
 }
 
-/* The counter of this size that has byte "at". */
+/* Return the counter of "size" bytes that contains byte "at". */
 static uint32_t
 load(const salsa *s, uint64_t at, uint32_t size)
 {
@@ -91,7 +91,7 @@ larger(uint32_t a, uint32_t b)
 	return a > b ? a : b;
 }
 
-/* The largest of the counters in "size" bytes. */
+/* Return the largest of the counters in the aligned "size" bytes that contain byte "at". */
 static uint32_t
 largest(const salsa *s, uint64_t at, uint32_t size)
 {
@@ -103,8 +103,8 @@ largest(const salsa *s, uint64_t at, uint32_t size)
 }
 
 /*
- * Merge the counter at "at" with its neighbours until it has "least" bytes and "value" fits.
- * It gets the largest of the value and of all these counters.
+ * Merge the counter at "at" with its neighbours until it has "least" bytes and can hold "value".
+ * Set the counter to the largest of "value" and the merged counters.
  */
 static void
 grow(salsa *s, uint64_t at, uint32_t least, uint32_t value)
@@ -175,9 +175,9 @@ add(void *peer, const uint64_t *key, const int64_t *weight, size_t count)
 }
 
 /*
- * Counters of both sketches that overlap become one of the larger size, with the sum of the
- * largest values, so that estimates are never below the truth.  All sums of a group are computed
- * before one of them overflows into a neighbour.
+ * Merge overlapping counters of both sketches into counters of the larger size, with the sum of the
+ * largest values, so that estimates are never below the true weight.  All sums of a group are
+ * computed before a sum can overflow into a neighbour.
  */
 static void
 merge_group(salsa *a, const salsa *b, uint64_t first)

@@ -2,14 +2,13 @@
  * peers_space_saving.c
  *		Space-Saving.
  *
- * There are m keys with counts.  A key that is not among them replaces the one with the least
- * count, and takes over this count as its possible error (Metwally, Agrawal and El Abbadi,
- * "Efficient Computation of Frequent and Top-k Elements in Data Streams", 2005).  Counts are
- * never below the true weight, and above it by at most the error.  All counts add up to the
- * total, so the least is at most total / m, and no key that is not listed has a larger weight.
- * The estimate of a key that is not listed is 0, which for most of them is closer to the truth
- * than the least count.  After merging, the least count may be above total / m, but still no
- * other key exceeds it.
+ * A list has m keys with counts.  A key that is not listed replaces the key with the least count,
+ * and takes over this count as its possible error (Metwally, Agrawal and El Abbadi, "Efficient
+ * Computation of Frequent and Top-k Elements in Data Streams", 2005).  A count is at least the true
+ * weight, and at most the true weight plus the error.  All counts add up to the total, so the least
+ * count is at most total / m.  A key that is not listed weighs at most the least count.  Merged
+ * lists have this bound, too, but their least count may exceed total / m.  The estimate of a key
+ * that is not listed is 0, which for most keys is closer to the true weight than the least count.
  *
  * bench/peers_space_saving.c
  */
@@ -74,9 +73,9 @@ bound(const void *peer)
 }
 
 /*
- * Counts and errors add up.  A list that lacks a key may have counted it up to its least
- * count, which is added to both.  The m keys with the largest counts stay (Agarwal and
- * others, "Mergeable Summaries", 2012).
+ * Add up counts and errors.  A list that lacks a key may have counted the key up to the list's
+ * least count, which is added to the key's count and error.  The m keys with the largest counts
+ * remain (Agarwal and others, "Mergeable Summaries", 2012).
  */
 static void
 merge(void *into, const void *from)

@@ -1,16 +1,14 @@
 /*
  * peers_stored.c
- *		Structures of other papers and ours at equal bytes stored in PostgreSQL.
+ *		Errors of other papers' structures and of qsketch's, at equal bytes stored in PostgreSQL.
  *
- * A value in a table takes other bytes than the structure in memory: ours are written
- * compactly, lists leave out their hash tables, and PostgreSQL compresses.  So each structure
- * gets the size whose stored bytes come closest to the given bytes without exceeding them.
- * This size is found by trying, which is easy because it is nearly proportional to the stored
- * bytes.  It is at most MEMORY times the given bytes, since a sparse sketch could have nearly
- * any size.  multilevel's size is that of its low buckets, as a user gives it.
- *
- * The size is found with one seed, on which the stored bytes hardly depend, and the errors are
- * those of some seeds.
+ * A stored value has another number of bytes than the structure in memory: qsketch writes its
+ * structures compactly, lists are written without hash tables, and PostgreSQL compresses.  So each
+ * structure has the size whose stored bytes are closest to the given bytes without exceeding these.
+ * The size is nearly proportional to the stored bytes, so a few tries find it.  The size is at most
+ * MEMORY times the given bytes, since a sparse sketch could have nearly any size.  multilevel's
+ * size is the size of its low buckets, as in SQL.  One seed determines the size, because the stored
+ * bytes hardly depend on the seed.  The errors are means over several seeds.
  *
  * bench/peers_stored.c
  */
@@ -22,7 +20,10 @@
 #define MEMORY 4
 #define TOP    500
 
-/* Shares of the bytes that may be stored: those that a try aims for, and those that need no further try. */
+/*
+ * Fractions of the bytes that may be stored: the aim of a try, and the fraction that ends the
+ * search.
+ */
 #define AIM  0.99
 #define NEAR 0.98
 
@@ -31,12 +32,12 @@ extern uint64_t peer_stored_bytes(const uint8_t *bytes, size_t size);
 
 typedef struct stored
 {
-	uint64_t ordered; /* the bytes that the structure was given */
+	uint64_t ordered; /* requested bytes of the structure */
 	uint64_t memory;
 	uint64_t bytes;
 } stored;
 
-/* Make a structure of some size, and find out how many bytes it stores. */
+/* Make a structure with "ordered" bytes, and compute its stored bytes. */
 static stored
 store(const peer_kind *kind, uint64_t ordered, const stream *s)
 {
@@ -52,7 +53,7 @@ store(const peer_kind *kind, uint64_t ordered, const stream *s)
 	return result;
 }
 
-/* Returns the largest of the tried structures that store at most "most" bytes. */
+/* Return the largest tried structure that stores at most "most" bytes. */
 static stored
 fit(const peer_kind *kind, uint64_t most, const stream *s)
 {
@@ -77,7 +78,7 @@ fit(const peer_kind *kind, uint64_t most, const stream *s)
 	return best;
 }
 
-/* Write one row of the table; the mean errors go into "mean". */
+/* Write one row of the table, and set "mean" to the mean errors. */
 static void
 write_row(FILE *out, const peer_kind *kind, const stream *s, double *mean)
 {

@@ -2,24 +2,22 @@
  * peers_sublime.c
  *		Sublime: Count-Min with short counters that extend within a cache line.
  *
- * The counters of d rows lie in chunks of 64 bytes.  A chunk has, in this order: a bit for each
- * counter, which says that it has overflowed; the low bits of each counter, its stub; a pool.  The
- * pool has the other bits of counters that have overflowed, their extensions, in the order of the
- * counters.  An extension consists of its digits in base 3, of two bits each, the lowest digit
- * first, and ends with the bits 11.  If the pool is too small, the chunk gets an array of 4 bytes
- * for each counter, its tails, for the extensions instead (Eslami, Bercea, Pagh and Dayan,
- * "Sublime: Sublinear Error & Space for Unbounded Skewed Streams", 2026, arXiv:2603.14190: VALE
- * encoding and tuning; the details are those of the authors' SublimeCMS.hpp,
- * github.com/n3slami/Sublime).
+ * The counters of d rows are in chunks of 64 bytes.  A chunk has, in this order: an overflow bit
+ * for each counter; the low bits of each counter, its stub; a pool.  The pool has the other bits of
+ * overflowed counters, their extensions, in the order of the counters.  An extension consists of
+ * its digits in base 3, of two bits each, the lowest digit first, and ends with the bits 11.  If
+ * the pool is too small, an array of 4 bytes for each counter, the tails, has the extensions of the
+ * chunk instead (Eslami, Bercea, Pagh and Dayan, "Sublime: Sublinear Error & Space for Unbounded
+ * Skewed Streams", 2026, arXiv:2603.14190: VALE encoding and tuning; the details follow the
+ * authors' SublimeCMS.hpp, github.com/n3slami/Sublime).
  *
- * Counters lose nothing, so estimates are those of a Count-Min sketch with as many counters.
- *
- * The bytes are given here, so the table does not grow with the stream, and the layout is fixed, as
- * in the authors' SublimeCMSNoTuning.hpp.in.  The input tells how many counters fit and, by the
- * authors' rule, how many of them share a chunk and how long stubs are.  This is the layout that a
- * table of this size needs in the end.  The keys' counters are at the places of a Count-Min sketch.
- * The authors take them from one hash ("hash splicing").  They also prefetch, and keep tails when
- * extensions would fit into the pool again.
+ * Counters are exact, so estimates equal those of a Count-Min sketch with the same number of
+ * counters.  In this file the bytes are given, so the table does not grow with the stream, and the
+ * layout is fixed, as in the authors' SublimeCMSNoTuning.hpp.in.  The input determines how many
+ * counters fit and, by the authors' rule, how many counters a chunk has and how long stubs are.  A
+ * table of this size would have this layout after all rows.  The positions of a key's counters are
+ * those of a Count-Min sketch; the authors compute them from one hash ("hash splicing").  The
+ * authors also prefetch, and do not free tails when extensions would fit into the pool again.
  *
  * Total weights must stay below 2^32.
  *
@@ -31,12 +29,12 @@
 #include "peers.h"
 
 #define DEPTH      3
-#define WORDS      8 /* of a chunk */
+#define WORDS      8 /* words of a chunk */
 #define CHUNK      (WORDS * sizeof(uint64_t))
-#define CHUNK_BITS (WORDS * 64 - 1) /* one bit more says that there are tails */
-#define LENGTHS    33               /* lengths of values, in bits */
+#define CHUNK_BITS (WORDS * 64 - 1) /* without the bit that says that the chunk has tails */
+#define LENGTHS    33               /* number of possible lengths of values, in bits */
 
-/* Limits of the authors' rule, which also bounds the share of chunks with tails. */
+/* Limits of the authors' rule; TAILS bounds the fraction of chunks with tails. */
 #define COUNTERS_MIN 16
 #define COUNTERS_MAX 92
 #define STUB_MIN     4
@@ -47,8 +45,8 @@
 
 typedef struct layout
 {
-	uint32_t counters; /* of a chunk */
-	uint32_t stub;     /* bits */
+	uint32_t counters; /* number of counters of a chunk */
+	uint32_t stub;     /* bits of a stub */
 } layout;
 
 /* The authors' layout of an empty sketch. */
@@ -57,11 +55,11 @@ static const layout unknown = { 68, 5 };
 typedef struct sublime
 {
 	uint64_t seed;
-	uint64_t width; /* counters of a row */
+	uint64_t width; /* number of counters of a row */
 	uint64_t chunks;
 	layout as;
 	uint64_t (*chunk)[WORDS];
-	uint32_t **tails; /* of each chunk; NULL: the pool is in use */
+	uint32_t **tails; /* tails of each chunk; NULL: the extensions are in the pool */
 } sublime;
 
 /* ---- layout ---- */
@@ -72,7 +70,7 @@ pool_bits(layout as)
 	return CHUNK_BITS - as.counters * (as.stub + 1);
 }
 
-/* Bits of an extension in the pool. */
+/* Return the bits of an extension in the pool. */
 static uint32_t
 extension_bits(uint64_t extension)
 {
@@ -83,7 +81,7 @@ extension_bits(uint64_t extension)
 	return bits;
 }
 
-/* True if, by Chebyshev's inequality, few enough chunks need tails for values of these lengths. */
+/* True if, by Chebyshev's inequality, values of these lengths need tails in few enough chunks. */
 static bool
 is_enough(layout as, const uint64_t *of_length, double chunks)
 {
@@ -103,7 +101,10 @@ is_enough(layout as, const uint64_t *of_length, double chunks)
 	return room > 0 && variance <= TAILS * room * room;
 }
 
-/* The authors' rule: the most counters of a chunk, and then the shortest stubs, that are enough. */
+/*
+ * Return the layout by the authors' rule: the most counters of a chunk, and then the shortest
+ * stubs, for which few enough chunks need tails.
+ */
 static layout
 choose(const uint64_t *of_length, uint64_t counters)
 {
@@ -128,7 +129,7 @@ chunks_of(uint64_t counters, layout as)
 	return (counters + as.counters - 1) / as.counters;
 }
 
-/* The bytes of a sketch with these counters: chunks and tails. */
+/* Return the bytes of a sketch with these counters: chunks and tails. */
 static uint64_t
 bytes_of(const uint32_t *value, uint64_t counters, layout as)
 {
@@ -148,7 +149,7 @@ bytes_of(const uint32_t *value, uint64_t counters, layout as)
 	return bytes;
 }
 
-/* True if rows of this width fit into the ordered bytes; they get the layout *as. */
+/* True if rows of this width fit into the order's bytes.  Sets *as to the layout of the rows. */
 static bool
 fits(const peer_order *order, uint64_t width, layout *as)
 {
@@ -171,7 +172,7 @@ fits(const peer_order *order, uint64_t width, layout *as)
 	return ok;
 }
 
-/* The largest width that fits. */
+/* Return the largest width that fits, and set *as to its layout. */
 static uint64_t
 widest(const peer_order *order, layout *as)
 {
@@ -220,7 +221,7 @@ mask(uint32_t bits)
 	return (UINT64_C(1) << bits) - 1;
 }
 
-/* At most 32 bits, which may lie in two words. */
+/* Return at most 32 bits, which may be in two words. */
 static uint64_t
 get(const uint64_t *word, uint64_t at, uint32_t bits)
 {
@@ -249,7 +250,7 @@ stub_at(layout as, uint32_t i)
 	return as.counters + i * as.stub;
 }
 
-/* Extensions of the first "count" counters of a chunk; 0: the counter has none. */
+/* Read the extensions of the first "count" counters of a chunk; 0: the counter has none. */
 static void
 read_extensions(const sublime *s, uint64_t chunk, uint32_t *extension, uint32_t count)
 {
@@ -415,7 +416,7 @@ bytes(const void *peer)
 
 /* ---- stored bytes ---- */
 
-/* Append the bits from number "from" to before "to" of each chunk. */
+/* Append the bits number "from" to "to" - 1 of each chunk. */
 static void
 append(const sublime *s, uint64_t *out, uint64_t *end, uint32_t from, uint32_t to)
 {
@@ -427,7 +428,7 @@ append(const sublime *s, uint64_t *out, uint64_t *end, uint32_t from, uint32_t t
 			put(out, (*end)++, 1, get(s->chunk[i], at, 1));
 }
 
-/* Overflow bits of all chunks, then their stubs, pools and tails. */
+/* Write the overflow bits of all chunks, then their stubs, pools and tails. */
 static uint8_t *
 write_chunks(void *peer, size_t *size)
 {

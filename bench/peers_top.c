@@ -1,11 +1,11 @@
 /*
  * peers_top.c
- *		Structures at equal bytes: the most frequent keys, and the promises about them.
+ *		The most frequent keys by structures of equal bytes, and the bounds of their weights.
  *
- * A structure returns the k keys with its largest estimates.  So its precision and its
- * recall are equal, unless it names fewer than k keys.  Promises are checked for all keys:
- * the weight of a named key must be between its bounds, and that of any other key at most the
- * bound for all others.
+ * A structure returns the k keys with its largest estimates.  So its precision and its recall are
+ * equal, unless it names fewer than k keys.  Bounds are checked for all keys: the weight of a named
+ * key must be between its bounds, and the weight of an unnamed key must be at most the bound for
+ * unnamed keys.
  *
  * bench/peers_top.c
  */
@@ -17,7 +17,10 @@
 
 #define MOST 500
 
-/* Sizes that are used: a smaller one has only bytes for the list, and in 4 MB all keys are right. */
+/*
+ * The first and the last size used.  In a smaller size only the list fits, and in 4 MB all keys are
+ * right.
+ */
 #define FIRST 1
 #define LAST  4
 
@@ -80,12 +83,11 @@ by_memory(const stream *s)
 
 /* ---- promises ---- */
 
-/* How many bounds are broken, and how wide they are. */
+/* The number of wrong bounds, and the width of the bounds. */
 typedef struct promises
 {
-	uint32_t broken; /* keys whose weights are not within their bounds */
-	double
-		width; /* mean width of the bounds of the 100 most frequent keys, as a share of their weights */
+	uint32_t broken; /* number of keys whose weights are not within their bounds */
+	double width;    /* mean width of the bounds of the top 100, relative to their weights */
 } promises;
 
 static int
@@ -97,7 +99,7 @@ by_key(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Check all keys of the stream; sorts the entries by key. */
+/* Check the bounds of all keys of the stream.  Sorts the entries by key. */
 static promises
 check_promises(const stream *s, peer_entry *entry, uint32_t entries, int64_t bound)
 {
@@ -119,7 +121,7 @@ check_promises(const stream *s, peer_entry *entry, uint32_t entries, int64_t bou
 	return p;
 }
 
-/* Check the promises of a structure. */
+/* Check the bounds of a structure, and report the result. */
 static void
 report_promises(const char *input, const stream *s, const peer_kind *kind, uint64_t bytes,
 				const char *size)

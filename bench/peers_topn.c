@@ -2,15 +2,14 @@
  * peers_topn.c
  *		Counters of which the smaller half is dropped, as postgresql-topn does.
  *
- * That extension keeps exact counts of up to 3 n keys, n being its setting
- * topn.number_of_counters.  When there is one key more, the half with the smaller counts is
- * dropped with all counts.  In the end the n largest are returned.  A key that comes back
- * starts again at 1.  Counts are never above the true ones; nothing tells how far below they are.
+ * postgresql-topn stores counts of up to 3 n keys, where n is its setting topn.number_of_counters.
+ * A key beyond 3 n drops the half of the keys with the smaller counts.  The result is the n keys
+ * with the largest counts.  A dropped key that occurs again starts at 1.  Counts are never above
+ * the true counts, but may be too low by any amount.  The original accepts no weights; this file
+ * adds weights to the counts.
  *
- * The original takes no weights; here they are added to the counts.
- *
- * The bytes are those of 3 n counters in the layout of peers_list.h.  The extension itself takes
- * more: 256 bytes for each key, and JSON texts.
+ * The bytes are those of 3 n counters in the layout of peers_list.h.  The extension takes more
+ * bytes: 256 for each key, and JSON texts.
  *
  * bench/peers_topn.c
  */
@@ -52,7 +51,7 @@ add(void *peer, const uint64_t *key, const int64_t *weight, size_t count)
 	}
 }
 
-/* Add up the counts.  If there are too many keys then, drop the half with the smaller counts. */
+/* Add up the counts.  A key beyond the limit drops the half of the keys with the smaller counts. */
 static void
 merge(void *into, const void *from)
 {
@@ -67,7 +66,7 @@ merge(void *into, const void *from)
 	}
 }
 
-/* Keep the n keys with the largest counts, and drop the others. */
+/* Write the n keys with the largest counts, and drop all other keys. */
 static uint32_t
 list_keys(void *peer, peer_entry *entry)
 {

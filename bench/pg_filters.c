@@ -1,14 +1,14 @@
 /*
  * pg_filters.c
- *		Baselines of filters, inside a server.
+ *		SQL functions that measure baselines of filters inside a server.
  *
  *	filter_bench_bloom(keys bigint, megabytes int, rounds int)
- *		Bloom filters of one size beside PostgreSQL's own lib/bloomfilter.c, of which only
- *		the server has a copy.  Returns a row for each filter, with the best time of so many
- *		rounds, in which the filters take turns, and with what was found.
+ *		Measures Bloom filters of one size and PostgreSQL's lib/bloomfilter.c, which only
+ *		the server contains.  Returns a row for each filter: the least times of "rounds"
+ *		rounds, in which the filters run alternately, and the numbers of found keys.
  *	filter_bench_coins(internal, bigint, int, float8, bigint), ..._final(internal)
- *		An aggregate that inserts as the paper does, with one coin for each of k positions
- *		of each row.  Its result is the number of set bits.
+ *		An aggregate that inserts like the paper: each row draws a random number for each of
+ *		k positions.  The result is the number of set bits.
  *
  * bench/pg_filters.c
  */
@@ -131,7 +131,7 @@ put_subject(ReturnSetInfo *result, const Subject *s)
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
-/* Both filters have the number of positions that lib/bloomfilter.c takes. */
+/* Create a row for each filter.  All filters have the k that lib/bloomfilter.c chooses. */
 PG_FUNCTION_INFO_V1(filter_bench_bloom);
 Datum
 filter_bench_bloom(PG_FUNCTION_ARGS)
@@ -178,7 +178,7 @@ filter_bench_bloom(PG_FUNCTION_ARGS)
 typedef struct Coins
 {
 	qf_filter filter;
-	uint64 p; /* probability times 2^64 */
+	uint64 p; /* probability of setting a position, times 2^64 */
 	uint64 row;
 } Coins;
 

@@ -1,15 +1,15 @@
 /*
  * probes.c
- *		How often an error holds for all of many keys at once, over many seeds.
+ *		Checks how often an error bound holds for all of many keys together, over many seeds.
  *
- * For each structure there are sketches of 200 seeds, each probed with every key that is in
- * it.  A seed holds if no key's estimate exceeds its count by more than the error for that many
- * probes.  As many seeds must hold as the confidence says, give or take what chance explains.
- * One stream is Zipf's.  The other has a few heavy keys: a key that shares all of its counters
- * with a heavy key gets the heavy key's count.
+ * The program makes sketches of 200 seeds for each structure, and probes each sketch with all of
+ * its keys.  A seed holds if no key's estimate exceeds its count by more than the error for this
+ * number of probes.  The fraction of seeds that hold must be at least the confidence, except for
+ * chance.  One stream has Zipf's frequencies.  The second stream has a few heavy keys: a key that
+ * shares all of its counters with a heavy key is estimated by the heavy key's count.
  *
- * The table shows sketches of a million keys.  With these, the errors for one probe, for a
- * thousand and for a million give very different lower bounds for the keys with the largest
+ * The table shows sketches of a million keys.  In these sketches the errors for one probe, for a
+ * thousand and for a million probes give very different lower bounds for the keys with the largest
  * estimates.
  *
  * bench/probes.c
@@ -23,13 +23,13 @@
 #define KEYS   20000
 #define ROWS   (20.0 * KEYS)
 #define SEEDS  200
-#define HEAVY  10   /* keys of the second stream ... */
-#define SHARE  0.02 /* ... and the share of all rows that each has */
-#define CHANCE 1e-4 /* chance of so few seeds, if the confidence is right */
+#define HEAVY  10   /* number of heavy keys of the second stream */
+#define SHARE  0.02 /* rows of each heavy key, as a fraction of ROWS */
+#define CHANCE 1e-4 /* chance of fewer than fewest() holding seeds, if the confidence is right */
 
 #define MANY_KEYS 1000000
 #define MANY_ROWS 20e6
-#define PICKED    1000 /* keys with the largest estimates */
+#define PICKED    1000 /* number of keys with the largest estimates */
 
 #define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 
@@ -75,7 +75,7 @@ static const struct
 
 /* ---- one sketch ---- */
 
-/* Build a sketch of the stream; free it with qs_free(). */
+/* Make a sketch of the stream; free it by qs_free(). */
 static qs_sketch
 build(const probed *row, const workload *w, double load, uint64_t seed)
 {
@@ -106,7 +106,7 @@ holds(const workload *w, const int64_t *estimate, int64_t error)
 
 typedef struct result
 {
-	int held[LEVELS]; /* seeds that hold */
+	int held[LEVELS]; /* number of seeds that hold */
 } result;
 
 static void
@@ -148,7 +148,7 @@ measure(const probed *row, size_t stream, double load)
 	return r;
 }
 
-/* The least number of seeds that a confidence allows: the chance of fewer is below CHANCE. */
+/* Return the least number of seeds that must hold; a smaller number has a chance below CHANCE. */
 static int
 fewest(double confidence)
 {
@@ -180,7 +180,7 @@ report(const probed *row, size_t stream, double load)
 
 /* ---- a million keys ---- */
 
-/* Largest estimates first. */
+/* Sort the largest estimates first. */
 static int
 compare_estimates(const void *a, const void *b)
 {
@@ -191,8 +191,8 @@ compare_estimates(const void *a, const void *b)
 }
 
 /*
- * Report how many lower bounds are above the truth, among all keys and among those with the
- * largest estimates.  Of these wrong bounds, report the one with the largest estimate.
+ * Write how many lower bounds are above the true count, among all keys and among the keys with the
+ * largest estimates.  Also write the wrong bound whose estimate is largest.
  */
 static void
 report_bounds(FILE *out, const workload *w, const int64_t (*estimate)[2], int64_t error)
@@ -252,8 +252,6 @@ report_many(FILE *out, const probed *row, int megabytes)
 	workload_free(&w);
 	free(estimate);
 }
-
-/* ---- */
 
 void
 accuracy_probes(void)

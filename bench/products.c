@@ -1,18 +1,16 @@
 /*
  * products.c
- *		Checks that inner products and second moments are unbiased, and that their
- *		standard errors are right.
+ *		Checks that inner products and second moments are unbiased and have right standard errors.
  *
- * For each structure: sketches of 200 seeds of two days, whose keys have
- * counts drawn from the same frequencies (like days) or from frequencies that
- * belong to others (unlike days), and of one day with itself.  Three claims
- * must hold.  The mean error is 0 but for chance; thread is exempt, because
- * its median is not the mean.  For uniform keys the standard error is that of
- * the errors, give or take a fifth.  For all keys at least 0.57 of the
- * estimates are within one standard error, and 0.88 within two.  A normal
- * distribution would have 0.68 and 0.95, but the errors are not normal if
- * single pairs of heavy keys make most of them.  The table has the second moment of uniform
- * keys and the product of unlike days of the most skewed ones.
+ * The program makes sketches of two days for each structure and 200 seeds.  The counts of the keys
+ * are drawn from the same frequencies on both days (like days), or each key has another key's
+ * frequency on the second day (unlike days).  The second moment is the product of one day with
+ * itself.  Three claims must hold.  The mean error is 0 within chance, except for thread, whose
+ * estimate is a median.  For uniform keys the standard error differs by at most a fifth from the
+ * root mean square of the errors.  For all keys at least 0.57 of the estimates are within one
+ * standard error, and 0.88 within two.  A normal distribution would have 0.68 and 0.95, but errors
+ * that mostly come from single pairs of heavy keys are not normal.  The table has the product of
+ * unlike days of the most skewed keys.
  *
  * bench/products.c
  */
@@ -52,7 +50,7 @@ static const char *const pairing_names[] = { "second moment", "like days", "unli
 
 #define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 
-/* Results over all seeds, as fractions of the true product. */
+/* Results of all seeds, as fractions of the true product. */
 typedef struct result
 {
 	double bias;

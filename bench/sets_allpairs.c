@@ -1,12 +1,12 @@
 /*
  * sets_allpairs.c
- *		AllPairs: all pairs above a Jaccard index by an index of prefixes.
+ *		AllPairs: finds all pairs above a Jaccard index by an index of prefixes.
  *
  * bench/sets_allpairs.c
  */
 #include "sets_allpairs.h"
 
-/* Every set that is met is a candidate. */
+/* Count a common element.  A set with a first common element becomes a candidate. */
 QB_INLINE uint64_t
 meet(prefix_join *j, uint64_t behind, uint64_t at, uint64_t candidates)
 {

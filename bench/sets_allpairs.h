@@ -2,10 +2,9 @@
  * sets_allpairs.h
  *		AllPairs: all pairs above a Jaccard index by an index of prefixes.
  *
- * R. J. Bayardo, Y. Ma, R. Srikant, "Scaling Up All Pairs Similarity Search"
- * (WWW 2007), for sets and the Jaccard index: the prefix filter, and the filter
- * of sizes, for which lists are kept in the order of sizes.  One thread; the
- * index is made while the sets are joined.
+ * R. J. Bayardo, Y. Ma, R. Srikant, "Scaling Up All Pairs Similarity Search" (WWW 2007), for sets
+ * and the Jaccard index: the prefix filter, and the filter of sizes, for which lists are sorted by
+ * size.  The program has one thread, and makes the index while it joins the sets.
  *
  * bench/sets_allpairs.h
  */

@@ -1,10 +1,9 @@
 /*
  * sets_bench.c
- *		The sets family without PostgreSQL: the paper's figures for the CPU, and
- *		the targets.
+ *		Speed of the sets family without PostgreSQL: the paper's figures, and the targets.
  *
- * Prints Markdown; "make sets-bench" puts it into docs/engineering/sets-performance.md.
- * Arguments pick sections: single, multiple, targets, model, joins.
+ * Prints Markdown, which "make sets-bench" copies into docs/engineering/sets-performance.md.
+ * Arguments select sections: single, multiple, targets, model, joins.
  *
  * bench/sets_bench.c
  */

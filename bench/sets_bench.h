@@ -1,9 +1,9 @@
 /*
  * sets_bench.h
- *		What the sections of sets_bench share.
+ *		Common definitions of the sections of sets_bench.
  *
- * Times are processor times of the slowest thread, and minima of several runs.
- * Subjects that are compared run in turns.
+ * Times are processor times of the slowest thread, and the least of several runs.  Compared
+ * subjects run alternately.
  *
  * bench/sets_bench.h
  */
@@ -21,7 +21,7 @@
 extern size_t
 std_set_intersection(const uint32_t *a, size_t n, const uint32_t *b, size_t m, uint32_t *out);
 
-/* Processor time of this thread: other work on the processor does not count. */
+/* Return the processor time of this thread in seconds, without other work on the processor. */
 static inline double
 now(void)
 {
@@ -43,7 +43,7 @@ typedef struct two_sets
 	uint64_t common;
 } two_sets;
 
-/* The subjects: the methods of pairs.h, and then these. */
+/* The subjects: the methods of pairs.h, and then the subjects of this list. */
 enum
 {
 	STD = QSET_METHODS,
@@ -53,23 +53,23 @@ enum
 	SUBJECTS
 };
 
-/* The least time of some runs of each subject; the subjects run in turns. */
+/* Set "best" to the least time of each subject over "runs" runs; the subjects run alternately. */
 extern void time_subjects(two_sets *s, int runs, double *best);
 extern two_sets make_two(distribution d, uint64_t universe, uint64_t draws);
 extern void free_two(two_sets *s);
 
 /* ---- all pairs: sets_multiple.c ---- */
 
-/* One run of a request: the seconds of preparing and of counting, and the pairs that it returned. */
+/* The result of one run of a request: seconds of preparing and counting, and the pairs. */
 typedef struct outcome
 {
 	double prepare;
-	double count; /* time of counting, scaled to all rows */
+	double count; /* seconds of counting, scaled to all rows */
 	uint64_t pairs;
 	uint64_t bytes;
-	uint64_t sum; /* sum_of_pairs(), by summed_pairs() */
+	uint64_t sum; /* sum_of_pairs() of all pairs; set by summed_pairs() */
 	int method;
-	bool prefix; /* method index: of prefixes */
+	bool prefix; /* method index: true if it is an index of prefixes */
 } outcome;
 
 /* A method, and its name in the tables. */
@@ -90,18 +90,18 @@ extern qset_request request_of(const qset_collection *c, int64_t min_count, doub
 							   int method, int variant);
 
 /*
- * The least times of some runs.  With a step only each "step"th row is
- * counted, and the time is scaled up to all pairs.
+ * Return the least times of "runs" runs.  Only each "step"th row is counted, and the time is scaled
+ * up to all pairs.
  */
 extern outcome best_pairs(const qset_request *r, uint64_t step, int threads, int runs);
 
-/* One run on one thread that also computes the sum of its pairs, which takes time. */
+/* Run once on one thread, and also compute the sum of the pairs, which takes time. */
 extern outcome summed_pairs(const qset_request *r);
 
-/* Pairwise std::set_intersection over evenly spread rows, scaled up to all pairs. */
+/* Return the seconds of std::set_intersection for all pairs, scaled up from each "step"th row. */
 extern double std_pairs(const qset_collection *c, uint64_t step);
 
-/* Returns the step with which about "rows" of "sets" rows run. */
+/* Return the step with which about "rows" of "sets" rows are counted. */
 extern uint64_t step_for(uint64_t sets, uint64_t rows);
 
 /* ---- sections ---- */

@@ -1,9 +1,9 @@
 /*
  * sets_data.c
- *		Sets and collections for the benchmark.
+ *		Generates sets and collections for the benchmark, and loads real collections.
  *
- * Zipf numbers are drawn by rejection from the integral of their density
- * (Hoermann and Derflinger), so the cost does not depend on the universe.
+ * Zipf numbers are drawn by rejection from the integral of their density (Hoermann and Derflinger),
+ * so the cost does not depend on the universe.
  *
  * bench/sets_data.c
  */
@@ -52,7 +52,7 @@ next_unit(uint64_t *state)
 typedef struct zipf
 {
 	double n;
-	double theta; /* theta is not 1 */
+	double theta; /* not 1 */
 	double first;
 	double last;
 	double shortcut;
@@ -126,7 +126,7 @@ data_set(distribution d, uint64_t universe, uint64_t draws, uint64_t seed, uint6
 	return set;
 }
 
-/* A size from the truncated Pareto distribution. */
+/* Return a size from the truncated Pareto distribution. */
 static uint64_t
 next_size(const recipe *r, uint64_t *state)
 {
@@ -137,7 +137,7 @@ next_size(const recipe *r, uint64_t *state)
 	return (uint64_t) pow(-(u * high - u * low - high) / (high * low), -1 / r->alpha);
 }
 
-/* Draw until the set has its size; surplus elements are dropped at random. */
+/* Draw elements until the set has its size, and drop surplus elements at random. */
 static uint64_t
 draw_set(const recipe *r, const zipf *z, uint64_t *state, uint32_t *set, uint32_t *scratch)
 {
@@ -197,7 +197,7 @@ data_collection(qset_collection *c, const recipe *r, uint64_t seed)
 	free(low);
 }
 
-/* A thread's slice of data_drawn(): every n-th set. */
+/* A thread's slice of data_drawn(): each "step"th set, from "first" on. */
 typedef struct drawing
 {
 	const recipe *r;
@@ -274,7 +274,7 @@ data_drawn(qset_collection *c, const recipe *r, uint64_t seed, int threads)
 	free(size);
 }
 
-/* The folder of the data, for the shell. */
+/* The folder of the data, as a string of the shell. */
 #define DATA "\"${QSKETCH_DATA:-../shared/data}\"/"
 
 /* Add sessions, which are lines of numbers. */

@@ -1,7 +1,6 @@
 /*
  * sets_data.h
- *		Sets and collections for the benchmark: generated ones after the
- *		paper's description, and real ones.
+ *		Sets and collections for the benchmark: generated after the paper's description, and real.
  *
  * bench/sets_data.h
  */
@@ -33,11 +32,14 @@ typedef enum distribution
 	ZIPF    /* theta 0.9 */
 } distribution;
 
-/* The distinct numbers among "draws" draws from 0 .. universe-1, ascending; free() them. */
+/*
+ * Return the distinct numbers among "draws" random numbers of 0 .. universe - 1, ascending.  The
+ * caller frees the result.
+ */
 extern uint32_t *
 data_set(distribution d, uint64_t universe, uint64_t draws, uint64_t seed, uint64_t *count);
 
-/* The recipe of a collection: sizes by a truncated Pareto distribution, elements by Zipf's. */
+/* A recipe for a collection: sizes by a truncated Pareto distribution, elements by Zipf's law. */
 typedef struct recipe
 {
 	const char *name;
@@ -46,21 +48,21 @@ typedef struct recipe
 	double theta;
 	double least;
 	double most;
-	double alpha; /* 0: each set comes from "draws" draws */
+	double alpha; /* 0: each set is made of "draws" draws */
 	uint64_t draws;
 } recipe;
 
 extern void data_collection(qset_collection *c, const recipe *r, uint64_t seed);
 
 /*
- * Make the same sets with "threads" threads.  The drawn numbers serve as
- * ranks, so some elements of the universe may be in no set.
+ * Make the sets of data_collection() with "threads" threads.  The drawn numbers are the ranks, so
+ * some elements of the universe may be in no set.
  */
 extern void data_drawn(qset_collection *c, const recipe *r, uint64_t seed, int threads);
 
 /*
- * Load the first "sessions" sessions of kosarak, or the neighbours in email-Enron.  Returns false
- * if the data do not exist.
+ * Load the first "sessions" sessions of kosarak, or the neighbours in email-Enron.  False: the data
+ * do not exist.
  */
 extern bool data_kosarak(qset_collection *c, uint64_t sessions);
 extern bool data_enron(qset_collection *c);

@@ -1,13 +1,13 @@
 /*
  * sets_joins.c
- *		All pairs above a Jaccard index: method "auto" beside AllPairs and PPJoin.
+ *		All pairs above a Jaccard index: method "auto" compared with AllPairs and PPJoin.
  *
- * All three take the same collection and hand out the same pairs with the same
- * counts, which a sum of hashes checks for every input.  Ordering, indexing and
- * choosing belong to the time.  One thread; the three run in turns.
+ * All three joins read the same collection and return the same pairs with the same counts, which a
+ * sum of hashes checks for every input.  The time includes ordering, indexing and choosing.  The
+ * joins run alternately, on one thread.
  *
- * Prints a table by least Jaccard index, and writes its figures, and others by number
- * of sets, to build/bench/sets-joins.dat for gnuplot.
+ * Prints a table by least Jaccard index.  Writes its times, and times by number of sets, to
+ * build/bench/sets-joins.dat for gnuplot.
  *
  * bench/sets_joins.c
  */
@@ -27,7 +27,7 @@ enum
 
 static const char *const join_names[JOINS] = { "`auto`", "AllPairs", "PPJoin" };
 
-/* A column of a table: its place on the x-axis, milliseconds, and what "auto" took. */
+/* A column of a table: the value on the x-axis, milliseconds, and the method that "auto" chose. */
 typedef struct figures
 {
 	double x;
@@ -43,7 +43,7 @@ static pair_sink sink;
 static FILE *plotted;
 static bool any_wrong;
 
-/* Run one of the three joins; returns its seconds, and its pairs in "o". */
+/* Run one join.  Returns its seconds, and sets *o to its pairs. */
 static double
 run_join(const qset_collection *c, double jaccard, int join, bool summing, outcome *o)
 {
@@ -66,7 +66,7 @@ run_join(const qset_collection *c, double jaccard, int join, bool summing, outco
 	return now() - start;
 }
 
-/* Check that all three find the same pairs, and take the least time of some rounds. */
+/* Check that all joins find the same pairs, and return the least times of ROUNDS rounds. */
 static figures
 measure(const qset_collection *c, double jaccard)
 {
@@ -94,7 +94,7 @@ measure(const qset_collection *c, double jaccard)
 	return f;
 }
 
-/* Write a block of the figure's data. */
+/* Write a block of data for gnuplot. */
 static void
 plot_figures(const figures *f, int count)
 {
@@ -106,7 +106,7 @@ plot_figures(const figures *f, int count)
 	fprintf(plotted, "\n\n");
 }
 
-/* Print the three lines of one collection. */
+/* Print the line of each join for one collection. */
 static void
 print_figures(const char *name, const figures *f, int count)
 {

@@ -1,12 +1,12 @@
 /*
  * sets_model.c
- *		All pairs: how much slower than the fastest method the choice of "auto" is.
+ *		All pairs: compares the method that "auto" chooses with the fastest method.
  *
- * "auto" chooses among index, hybrid and the bitmaps of all sets.  The table also has the
- * fastest of the paper's other techniques, which only a user can choose, by name.
+ * "auto" chooses among index, hybrid and bitmaps of all sets.  The table also has the fastest of
+ * the paper's other techniques, which run only by name.
  *
- * The constants of the cost model were fitted on other generated collections and on the
- * real ones.  The table has only the cases in which another method was faster than the choice.
+ * The constants of the cost model were fitted on other generated collections and on the real
+ * collections.  The table has only the cases in which another method was faster than the choice.
  *
  * bench/sets_model.c
  */
@@ -14,15 +14,15 @@
 
 #include "sets_bench.h"
 
-/* How good the choices were. */
+/* The quality of the choices. */
 typedef struct tally
 {
 	int cases;
-	int right; /* choices within a tenth of the fastest */
+	int right; /* number of choices that take at most 1.1 times the least time */
 	double worst;
 } tally;
 
-/* One way to find the pairs, and the least times of its runs so far. */
+/* One method or choice, and the least times of its runs so far. */
 typedef struct rival
 {
 	const char *name;
@@ -32,7 +32,7 @@ typedef struct rival
 
 #define RIVALS (METHOD_COUNT + 2)
 
-/* All rivals run in turns, at least LEAST_ROUNDS times, and more while they are fast. */
+/* All rivals run alternately, LEAST_ROUNDS times, and up to MOST_ROUNDS times within SECONDS. */
 #define LEAST_ROUNDS 5
 #define MOST_ROUNDS  60
 #define SECONDS      0.2
@@ -64,8 +64,9 @@ time_rivals(rival *r, int rivals)
 }
 
 /*
- * Expected seconds.  The cost of a technique other than merging counts one bitmap at a time, which takes
- * some ten times as long (the paper's Figs. 7 and 8).
+ * Return the expected seconds.  The cost of a technique between QSET_MERGE and QSET_BITMAP is the
+ * cost of one bitmap at a time; the technique takes some ten times as long (the paper's Figs. 7 and
+ * 8).
  */
 static double
 expected(const qset_plan *p, int method)
@@ -73,7 +74,9 @@ expected(const qset_plan *p, int method)
 	return p->cost[method] * (method > QSET_MERGE && method < QSET_BITMAP ? 1e-8 : 1e-9);
 }
 
-/* Find the rivals that are not expected to be much slower; the first rival is the choice of "auto". */
+/*
+ * Find the rivals that are not expected to take much longer than "auto", which is the first rival.
+ */
 static int
 find_rivals(rival *r, const qset_collection *c, int64_t min_count, double min_jaccard)
 {
@@ -123,7 +126,7 @@ is_technique(const rival *r)
 		   (r->request.method != QSET_BITMAP || r->request.variant != QSET_VARIANT_ON);
 }
 
-/* Print a case; "technique" is NULL if none of the paper's other methods has run. */
+/* Print a case.  If "technique" is NULL, none of the paper's other techniques has run. */
 static void
 print_case(const char *name, double min_jaccard, const rival *chosen, const rival *fastest,
 		   const rival *technique)

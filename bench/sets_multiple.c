@@ -2,9 +2,8 @@
  * sets_multiple.c
  *		All pairs: the paper's methods, its Figs. 7 and 8.
  *
- * Methods that take each pair by itself would need hours for all pairs.  So
- * they work on evenly spread rows of the collection, and their time is scaled
- * up to all pairs.
+ * Methods that count pair after pair would take hours for all pairs.  So these methods count rows
+ * at equal distances, and their time is scaled up to all pairs.
  *
  * bench/sets_multiple.c
  */
@@ -58,7 +57,10 @@ work(void *argument)
 	return NULL;
 }
 
-/* The fraction of all pairs (of a row and a later column) that belongs to the rows a, a + step, ... */
+/*
+ * Return the fraction of all pairs (of a row and a later column) that the rows step / 2, step / 2 +
+ * step, ... have.
+ */
 static double
 fraction_of_pairs(uint64_t rows, uint64_t step)
 {
@@ -156,7 +158,7 @@ std_pairs(const qset_collection *c, uint64_t step)
 			common += std_set_intersection(qset_set_ranks(c, i), qset_set_size(c, i),
 										   qset_set_ranks(c, j), qset_set_size(c, j), out);
 	took = (now() - start) / (step > 1 ? fraction_of_pairs(c->sets, step) : 1);
-	require(common != 1, "hardly"); /* so that the compiler keeps the loop */
+	require(common != 1, "hardly"); /* never false, but the compiler must keep the loop */
 	free(out);
 	return took;
 }
@@ -179,7 +181,7 @@ const variant_name bench_methods[METHOD_COUNT] = {
 	{ QSET_HYBRID, 0, false, "`hybrid`" },
 };
 
-/* The most bytes for the bitmaps of all sets. */
+/* The most bytes of bitmaps of all sets. */
 #define MOST_BITMAPS (UINT64_C(3) << 30)
 
 static void
@@ -222,7 +224,7 @@ multiple_of(const char *name, const qset_collection *c, int64_t min_count)
 	printf("\n");
 }
 
-/* Print the table's line for the collection of a recipe. */
+/* Print the line of a generated collection. */
 static void
 multiple_generated(const recipe *r, uint64_t seed)
 {

@@ -1,12 +1,15 @@
 /*
  * sets_ppjoin.c
- *		PPJoin: AllPairs and a filter of positions.
+ *		PPJoin: AllPairs with an additional filter of positions.
  *
  * bench/sets_ppjoin.c
  */
 #include "sets_ppjoin.h"
 
-/* A set is pruned if the remaining elements of both sets are too few to reach the required number. */
+/*
+ * Count a common element, and prune the candidate if the remaining elements of both sets are too
+ * few for the required number.
+ */
 QB_INLINE uint64_t
 meet(prefix_join *j, uint64_t behind, uint64_t at, uint64_t candidates)
 {

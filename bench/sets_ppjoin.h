@@ -1,12 +1,12 @@
 /*
  * sets_ppjoin.h
- *		PPJoin: AllPairs and a filter of positions.
+ *		PPJoin: AllPairs with an additional filter of positions.
  *
- * C. Xiao, W. Wang, X. Lin, J. X. Yu, "Efficient Similarity Joins for Near
- * Duplicate Detection" (WWW 2008).  A list also says at which place of the set
- * its element is.  Two sets that meet at the places i and k can have at most
- * 1 + min(|x| - i, |y| - k) more elements in common, so many candidates need no
- * look at their elements.  Without the filter of suffixes (PPJoin+).  One thread.
+ * C. Xiao, W. Wang, X. Lin, J. X. Yu, "Efficient Similarity Joins for Near Duplicate Detection"
+ * (WWW 2008).  A list also has the position of the element in each set.  If the positions of a
+ * common element are i in x and k in y, at most 1 + min(|x| - i, |y| - k) more elements are common.
+ * This bound excludes many candidates before their elements are read.  The program has one thread,
+ * and lacks the filter of suffixes (PPJoin+).
  *
  * bench/sets_ppjoin.h
  */

@@ -1,6 +1,6 @@
 /*
  * sets_prefix.c
- *		What AllPairs and PPJoin share.
+ *		The common code of AllPairs and PPJoin.
  *
  * bench/sets_prefix.c
  */
@@ -52,7 +52,7 @@ zeroed(uint64_t count, size_t size)
 	return p;
 }
 
-/* Sort numbers 0 .. count-1 by a small key, equal keys by number: one counting sort. */
+/* Sort the numbers 0 .. count - 1 by a small key, then by number, by a counting sort. */
 static uint32_t *
 sorted_by(const uint32_t *key, uint64_t count, uint64_t most)
 {
@@ -92,8 +92,8 @@ order_sets(prefix_join *j, const qset_collection *c)
 }
 
 /*
- * Sort the elements of all sets by rarity without comparing any: make each
- * element's list of sets, then go through the elements from the rarest on.
+ * Sort the elements of all sets by rarity without comparisons: make the list of sets of each
+ * element, then append each element to its sets, from the rarest element on.
  */
 static void
 order_items(prefix_join *j, const qset_collection *c)
@@ -136,7 +136,7 @@ required(const qset_filter *f, uint64_t x, uint64_t y)
 	return (f->numerator * (x + y) + whole - 1) / whole;
 }
 
-/* Returns how many elements of a set the index needs, as no later set is smaller. */
+/* Return how many elements of a set are put into the index.  No later set is smaller. */
 static uint64_t
 indexed(const prefix_join *j, uint64_t set)
 {
@@ -145,7 +145,7 @@ indexed(const prefix_join *j, uint64_t set)
 	return size - required(&j->filter, size, size) + 1;
 }
 
-/* Give each element the room that its list will need. */
+/* Set the begin of each element's list, and allocate the lists. */
 static void
 set_list_starts(prefix_join *j, uint64_t universe)
 {
@@ -236,7 +236,10 @@ prefix_enter(prefix_join *j, uint64_t x)
 
 /* ---- verification ---- */
 
-/* Merge a and b, and add their common elements to "common"; returns 0 once "needed" is out of reach. */
+/*
+ * Merge a and b, and add their common elements to "common".  Returns 0 if "needed" cannot be
+ * reached.
+ */
 static uint64_t
 merge_at_least(const uint32_t *a, const uint32_t *a_end, const uint32_t *b, const uint32_t *b_end,
 			   uint64_t common, uint64_t needed)
@@ -261,9 +264,9 @@ merge_at_least(const uint32_t *a, const uint32_t *a_end, const uint32_t *b, cons
 }
 
 /*
- * The prefix that ends with the rarer element has met all that the other set
- * has up to there.  So behind it nothing is counted yet; in the other set
- * at least common[y] elements are behind us.
+ * Count the common elements behind the prefixes.  The prefix that ends with the rarer element was
+ * compared completely, so its set is merged from the end of the prefix on.  The other set is merged
+ * from element common[y] on, because at least this number of its elements is counted.
  */
 void
 prefix_verify(const prefix_join *j, uint64_t x, uint32_t y, pair_sink *sink)

@@ -1,12 +1,10 @@
 /*
  * sets_prefix.h
- *		What AllPairs and PPJoin share: a collection in the order of prefix
- *		filters, the index of prefixes, and the verification of candidates.
+ *		The common code of AllPairs and PPJoin: ordered sets, an index of prefixes, verification.
  *
- * Both are rivals of the product's all pairs and use none of its code but the
- * collection and the exact fraction of the least Jaccard index.  Their common
- * frame is that of Xiao, Wang, Lin and Yu, "Efficient Similarity Joins for Near
- * Duplicate Detection" (WWW 2008):
+ * AllPairs and PPJoin are compared with qsketch's all pairs.  Of qsketch they use only the
+ * collection and the exact fraction of the least Jaccard index.  The common code follows Xiao,
+ * Wang, Lin and Yu, "Efficient Similarity Joins for Near Duplicate Detection" (WWW 2008):
  *
  *	order		elements by rarity, sets by size, so a set meets only sets that
  *				are no larger than itself
@@ -15,7 +13,7 @@
  *				only sets of at least the same size come later
  *	required	t / (1 + t) (|x| + |y|) common elements, rounded up
  *
- * Integers only, so that the pairs are exactly those of the product.
+ * All computations are in integers, so the pairs are exactly qsketch's pairs.
  *
  * bench/sets_prefix.h
  */
@@ -25,42 +23,47 @@
 #include "sets/filter.h"
 #include "sets_data.h"
 
-/* An array of found pairs, which is small and used again and again, as the product's callers do it. */
+/*
+ * The length of the array of found pairs.  The array is small, and is emptied when it is full, like
+ * the arrays of qsketch's callers.
+ */
 #define SINK_ROOM 4096
 
 typedef struct pair_sink
 {
 	qset_pair pair[SINK_ROOM];
 	uint32_t filled;
-	bool summing;   /* make "sum", which costs time */
-	uint64_t pairs; /* pairs of earlier fillings of the array */
-	uint64_t sum;   /* a sum of hashes of the pairs, whatever their order */
+	bool summing;   /* true: compute "sum", which takes time */
+	uint64_t pairs; /* number of pairs flushed so far */
+	uint64_t sum;   /* sum of hashes of these pairs, independent of their order */
 } pair_sink;
 
-/* Add pairs to a sum.  Each pair counts with both sets, common elements and union. */
+/* Return a sum of hashes of pairs: of both sets, common elements and union. */
 extern uint64_t sum_of_pairs(const qset_pair *pair, uint64_t count);
 
-/* Count the pairs of the array, and empty it; called when it is full, and at the end. */
+/*
+ * Count the pairs of the array, and empty the array; called when the array is full, and at the end.
+ */
 extern void flush_pairs(pair_sink *sink);
 
-/* A collection, ordered, and the index that grows while its sets are joined. */
+/* An ordered collection, and the index that grows while its sets are joined. */
 typedef struct prefix_join
 {
 	uint64_t sets;
-	uint32_t *set;    /* by size: the number in the collection */
+	uint32_t *set;    /* by size: the set's number in the collection */
 	uint64_t *offset; /* by size: set s has item[offset[s] .. offset[s + 1] - 1] */
-	uint32_t *item;   /* by rarity, the rarest first */
+	uint32_t *item;   /* elements as numbers by rarity, the rarest first */
 
 	qset_filter filter;
-	uint32_t *required; /* by size of y: common elements that x and y must have */
-	uint64_t x_size;    /* the size that "required" is for */
-	uint64_t least;     /* the least size of y for it */
+	uint32_t *required; /* by size of y: number of common elements that x and y must have */
+	uint64_t x_size;    /* the size of x to which "required" belongs */
+	uint64_t least;     /* the least size of y for this size of x */
 
-	uint64_t *begin;    /* by element: its list, from the first set that is large enough */
-	uint64_t *end;      /* behind its last set */
-	uint32_t *list;     /* sets, in the order of their sizes */
-	uint32_t *position; /* beside "list": the element's place in the set; AllPairs has none */
-	uint32_t *common;   /* by set: common elements found in the prefixes so far */
+	uint64_t *begin;    /* by element: begin of its list, from the first set that is large enough */
+	uint64_t *end;      /* by element: end of its list */
+	uint32_t *list;     /* sets, sorted by size */
+	uint32_t *position; /* position of the element in each set of "list"; NULL for AllPairs */
+	uint32_t *common;   /* by set: number of common elements found in the prefixes so far */
 	uint32_t *candidate;
 } prefix_join;
 
@@ -68,19 +71,19 @@ extern void
 prefix_open(prefix_join *j, const qset_collection *c, double min_jaccard, bool positions);
 extern void prefix_close(prefix_join *j);
 
-/* Begin with set x, and set "required" and "least".  Returns the number of elements of its prefix. */
+/* Begin set x, and set "required" and "least".  Returns the length of the prefix of x. */
 extern uint64_t prefix_begin(prefix_join *j, uint64_t x);
 
-/* Enter x into the index, after its candidates are found. */
+/* Add x to the index, after its candidates were found. */
 extern void prefix_enter(prefix_join *j, uint64_t x);
 
 /*
- * Count the common elements of x and its candidate y, of which common[y] are in
- * both prefixes, and give the pair to the sink if it passes.
+ * Count the common elements of x and its candidate y, of which common[y] are in both prefixes.  Add
+ * the pair to the sink if it passes.
  */
 extern void prefix_verify(const prefix_join *j, uint64_t x, uint32_t y, pair_sink *sink);
 
-/* Drop the sets of a list that are too small for x, and so for all later sets. */
+/* Drop the sets of a list that are too small for x, and therefore for all later sets. */
 static inline void
 prefix_shorten(prefix_join *j, uint32_t element)
 {
@@ -100,17 +103,18 @@ prefix_size(const prefix_join *j, uint64_t set)
 	return j->offset[set + 1] - j->offset[set];
 }
 
-/* common[] of a candidate that cannot pass any more: its common elements are not counted. */
+/* The value of common[] for a candidate that cannot pass. */
 #define PREFIX_PRUNED UINT32_MAX
 
 /*
- * Count an element that set x, "behind" elements before its end, shares with the set at place "at" of
- * a list.  Returns the number of candidates after that; there were "candidates" before.
+ * Count an element that set x has in common with the set at index "at" of a list.  "behind" is the
+ * number of elements of x after this element.  Takes the number of candidates before, and returns
+ * the new number.
  */
 typedef uint64_t (*prefix_meeting)(prefix_join *j, uint64_t behind, uint64_t at,
 								   uint64_t candidates);
 
-/* Find the sets before x that share an element of its prefix.  Returns how many. */
+/* Find the sets before x that have an element of its prefix in common.  Returns their number. */
 QB_INLINE uint64_t
 prefix_candidates(prefix_join *j, uint64_t x, prefix_meeting meet)
 {
@@ -130,7 +134,10 @@ prefix_candidates(prefix_join *j, uint64_t x, prefix_meeting meet)
 	return candidates;
 }
 
-/* The whole join.  It is compiled into each rival, so that "meet" costs no call. */
+/*
+ * Run the whole join.  This function is inlined into AllPairs and PPJoin, and "meet" is inlined
+ * into this function.
+ */
 QB_INLINE void
 prefix_run(const qset_collection *c, double min_jaccard, bool positions, prefix_meeting meet,
 		   pair_sink *sink)

@@ -1,6 +1,6 @@
 /*
  * sets_single_pair.c
- *		One pair of sets by any of the techniques, for tests and benchmarks.
+ *		Counts one pair of sets by any of the techniques, for tests and benchmarks.
  *
  * bench/sets_single_pair.c
  */
@@ -45,7 +45,7 @@ qb_status
 qset_single_count(const qset_kernels *k, int method, const uint32_t *a, uint64_t n,
 				  const uint32_t *b, uint64_t m, const qb_memory *memory, uint64_t *common)
 {
-	if (n > m) /* the hash table and the bitmap are made of the smaller set */
+	if (n > m) /* the hash table or the bitmap must be made of the smaller set */
 		return qset_single_count(k, method, b, m, a, n, memory, common);
 	switch (method)
 	{

@@ -10,8 +10,8 @@
 #include "sets/pairs.h"
 
 /*
- * Count common elements by one method (QSET_AUTO: merge or gallop).  Returns QB_NO_MEMORY if
- * memory runs out, and QB_BAD_METHOD for a method that is not for single pairs.
+ * Count common elements by one method (QSET_AUTO: merge or gallop).  QB_NO_MEMORY: memory runs out.
+ * QB_BAD_METHOD: the method is not for single pairs.
  */
 extern qb_status
 qset_single_count(const qset_kernels *k, int method, const uint32_t *a, uint64_t n,

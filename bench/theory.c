@@ -1,6 +1,6 @@
 /*
  * theory.c
- *		Expected error of each structure, from formulas alone.
+ *		Computes the expected error of each structure from formulas.
  *
  * bench/theory.c
  */
@@ -9,8 +9,8 @@
 #include "sketch/params.h"
 #include "theory.h"
 
-#define COUNTS     128   /* larger Poisson counts have no weight */
-#define NEGLIGIBLE 1e-13 /* chances below this have no weight either */
+#define COUNTS     128   /* larger Poisson counts are neglected */
+#define NEGLIGIBLE 1e-13 /* smaller chances are neglected */
 
 /* ---- Poisson and binomial numbers ---- */
 
@@ -27,7 +27,7 @@ choose(uint32_t n, uint32_t k)
 	return ways;
 }
 
-/* Set chance[k] to the chance of k events; returns how many k have weight. */
+/* Set chance[k] to the chance of k events.  Returns the number of k that are not negligible. */
 static uint32_t
 poisson(double mean, double chance[COUNTS])
 {
@@ -44,7 +44,7 @@ poisson(double mean, double chance[COUNTS])
 	return used;
 }
 
-/* Set tail[v] to the chance of v events or more. */
+/* Set tail[v] to the chance of at least v events. */
 static void
 poisson_tails(double mean, double tail[COUNTS])
 {
@@ -72,7 +72,10 @@ theory_thread(uint32_t depth, double load)
 
 /* ---- buckets, depth 3 ---- */
 
-/* Numbers of keys that share with a key all three, two given, or one given counter. */
+/*
+ * Mean numbers of keys that share with a key all three counters, two given counters, or one given
+ * counter.
+ */
 typedef struct meetings
 {
 	double all;
@@ -90,7 +93,10 @@ plain_meetings(uint32_t m, double keys)
 					   .one = keys * choose(m - 3, 2) / ways };
 }
 
-/* The meetings if each counter consists of z cells, and keys meet in cells. */
+/*
+ * Return the meetings if each counter consists of z cells, and keys share cells instead of
+ * counters.
+ */
 static meetings
 cell_meetings(meetings k, double z)
 {
@@ -102,9 +108,9 @@ cell_meetings(meetings k, double z)
 }
 
 /*
- * Sum over v of the chance that all three counters reach v.  Counter i reaches
- * v with chance reach[v][shared_i], where shared_i is its count from keys that
- * meet two or all three counters.
+ * Return the sum over v of the chance that all three counters reach v.  Counter i reaches v with
+ * chance reach[v][shared_i], where shared_i is its count from keys that share two or all three
+ * counters.
  */
 static double
 sum_of_minimum(meetings k, double reach[][COUNTS], uint32_t values)
@@ -146,9 +152,9 @@ error_of_plain(meetings k)
 }
 
 /*
- * Set fits[k] to the chance that k keys spread over z cells leave at most
- * "first" in the first cell and at most "rest" in each other cell.  One cell
- * after another takes i of the remaining k keys.
+ * Set fits[k] to the chance that, of k keys spread over z cells, at most "first" are in the first
+ * cell and at most "rest" in each other cell.  The cells are added one by one, each with i of the
+ * remaining keys.
  */
 static void
 spread(uint32_t z, uint32_t first, uint32_t rest, double fits[COUNTS])
@@ -177,7 +183,10 @@ spread(uint32_t z, uint32_t first, uint32_t rest, double fits[COUNTS])
 	}
 }
 
-/* Slim counter: the maximum of the other cells and the key's own cell, which has 1 of its own. */
+/*
+ * Return the error of slim counters: the maximum of the other cells and of the key's own cell,
+ * which counts the key.
+ */
 static double
 error_of_slim(meetings k, uint32_t z)
 {
@@ -213,7 +222,7 @@ theory_bucket_keys(int structure, uint32_t depth, double load)
 	double counters = qs_bucket_width(structure);
 
 	if (structure == QS_MULTILEVEL)
-		counters = 8; /* the memory of eight 4-byte counters */
+		counters = 8; /* memory of eight 4-byte counters */
 	return load * counters / depth;
 }
 
@@ -233,7 +242,7 @@ theory_error(int structure, uint32_t z, bool fat, double load)
 
 /* ---- memory ---- */
 
-/* Each transaction is needed unless all d counters lie in other transactions. */
+/* A transaction is needed unless all d counters are in other transactions. */
 double
 theory_transactions(uint32_t m, uint32_t depth, uint32_t counters)
 {
@@ -267,7 +276,7 @@ draw_poisson(uint64_t *state, double limit)
 	return k;
 }
 
-/* The masks of one table, or all masks. */
+/* The masks of one table, or all possible masks. */
 typedef struct mask_source
 {
 	uint32_t m, depth, masks;
@@ -287,7 +296,7 @@ draw_mask(const mask_source *from, uint64_t *state)
 	return from->turned ? qs_mask_rotation(mask, from->m, r >> 16) : mask;
 }
 
-/* How much a key is overestimated in a bucket with "others" other keys. */
+/* Return how much a key is overestimated in a bucket with "others" other keys. */
 static uint32_t
 simulate_bucket(const mask_source *from, uint64_t *state, uint32_t others)
 {

@@ -13,7 +13,7 @@
 #define REPORT_FOLDER "build/bench"
 #define LINE          4096
 
-#define TWO_PI 6.283185307179586 /* 2 pi */
+#define TWO_PI 6.283185307179586
 
 /* ---- memory ---- */
 
@@ -67,7 +67,7 @@ bench_unit(uint64_t *state)
 	return (double) (bench_random(state) >> 11) * 0x1p-53;
 }
 
-/* Multiplies uniform numbers; for a large mean, rounds a normal number. */
+/* Multiply uniform numbers or, for a large mean, round a normal number. */
 int64_t
 bench_poisson(uint64_t *state, double mean)
 {
@@ -195,7 +195,10 @@ report_open(const char *name)
 	return open_file(path, "w");
 }
 
-/* Copy lines up to the line "stop" or the end; returns true if "stop" was found. */
+/*
+ * Copy lines up to the line "stop" or the end.  Returns true if "stop" was found or is NULL.
+ * "silent": copy only the line "stop".
+ */
 static bool
 copy_lines(FILE *from, FILE *to, const char *stop, bool silent)
 {

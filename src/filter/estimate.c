@@ -10,7 +10,7 @@
 
 #define TWO_64        18446744073709551616.0
 #define EULER_GAMMA   0.57721566490153286
-#define FEW_HARMONICS 16 /* for smaller n the series is not exact */
+#define FEW_HARMONICS 16 /* harmonic() uses the series from this n on */
 
 /* 1 + 1/2 + .. + 1/n */
 static double
@@ -26,7 +26,7 @@ harmonic(uint32_t n)
 	return sum;
 }
 
-/* Fraction of zero bits.  A full filter is treated as having half a zero bit. */
+/* Return the fraction of zero bits.  A full filter counts as half a zero bit. */
 static double
 zero_fraction(const qf_filter *f)
 {
@@ -61,7 +61,7 @@ qf_estimate_paper(const qf_scale *s, uint32_t set)
 	double p = -expm1(-s->step);
 	double w = set < s->k ? 1 - set / s->k : 0.5 / s->k;
 
-	return (s->k * s->rows * p + s->m * log(w)) / (p * (s->k - s->m)) + 0.0; /* not -0 */
+	return (s->k * s->rows * p + s->m * log(w)) / (p * (s->k - s->m)) + 0.0; /* turns -0 into 0 */
 }
 
 double
@@ -83,7 +83,7 @@ qf_deviations(double confidence)
 	return high;
 }
 
-/* The frequency at which the fraction w of a key's positions is zero; not below 0. */
+/* Return the frequency that leaves the fraction w of a key's positions zero, at least 0. */
 static double
 frequency_at(const qf_scale *s, double w)
 {
@@ -121,7 +121,7 @@ qf_relative_sd(const qf_scale *s, double frequency)
 	return sqrt(expm1(t - s->log_zero) / s->k) / t;
 }
 
-/* In a blocked filter a key can set only the bits of its own block. */
+/* In a blocked filter a key sets only bits of one block. */
 double
 qf_distinct(const qf_filter *f)
 {
@@ -129,5 +129,6 @@ qf_distinct(const qf_filter *f)
 	double bits = blocked ? QF_BLOCK_BITS : (double) f->params.m;
 	double chance = -expm1(f->params.k * log1p(-1 / bits));
 
-	return log(zero_fraction(f)) / log1p(-chance * bits / (double) f->params.m) + 0.0; /* not -0 */
+	return log(zero_fraction(f)) / log1p(-chance * bits / (double) f->params.m) +
+		   0.0; /* turns -0 into 0 */
 }

@@ -102,18 +102,18 @@ qf_unite_explicit(qf_filter *into, const qf_filter *from)
 }
 
 /*
- * ---- a filter with few set bits: their positions ----
+ * ---- explicit encoding: the positions of the set bits ----
  *
- * The positions are in an open-addressing hash table with linear probing.  The table
- * is at most half full and grows from 256 bytes to four times the largest list.
+ * The positions are in an open-addressing hash table with linear probing.  The table is at most
+ * half full.  It starts with 64 slots of 4 bytes and doubles when it must grow.
  */
 
 #define FIRST_SLOTS 64
 
-/* No position: m is less than 2^32. */
+/* An empty slot.  No position has this value, because m is less than 2^32. */
 #define EMPTY UINT32_MAX
 
-/* Slot of the position, or the empty slot where it belongs. */
+/* Return the slot of the position, or the empty slot in which the position belongs. */
 static uint32_t *
 find_slot(const qf_filter *f, uint32_t position)
 {
@@ -143,7 +143,7 @@ qf_explicit_next(const qf_filter *f, uint64_t *at, uint32_t *position)
 	return false;
 }
 
-/* Double the table (or make the first one). */
+/* Double the table, or allocate the first table. */
 static qb_status
 grow(qf_filter *f)
 {

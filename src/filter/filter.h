@@ -2,32 +2,31 @@
  * filter.h
  *		A probabilistic Bloom filter in memory: state and life cycle.
  *
- * A filter has m bits, all zero at first.  Each insertion sets each of its key's k
- * positions with probability p.  So the number of set positions gives an estimate of how often the
- * key came (estimate.h).  With p = 1 it says whether the key came at all.  The bits are a union
- * over rows: merging is OR, and nothing can be removed.  params.h says what a row sets.
+ * A filter has m bits, all zero at first.  Each insertion sets each of its key's k positions with
+ * probability p.  The number of set positions gives an estimate of the key's frequency
+ * (estimate.h).  With p = 1 this number shows only whether the key was inserted.  Merging ORs the
+ * bits, and no key can be removed.  params.h says which bits a row sets.
  *
- * The number of rows is kept only if each insertion counts as a new row.  Where rows have ids of
- * their own, and in a Bloom filter, inserting a row again changes no bit and must change nothing
- * else.  In these cases the number is QF_ROWS_UNKNOWN from the first row on.  So a merge gives the
- * same bytes whether or not the filters have common rows.
+ * A filter counts its rows only if each insertion is a new row.  A Bloom filter, and a filter whose
+ * rows have ids, must not count a repeated row, because a repeated row changes no bit.  The number
+ * of rows of these filters is QF_ROWS_UNKNOWN from the first row on.  So the bytes of a merge do
+ * not depend on rows that both filters have.
  *
- * A filter is either owned (its memory comes from the caller's allocator) or a view
- * of serialized bytes, read only.  An owned dense filter may be "remote": an engine
- * keeps its bits on a device, and must materialize it before any function here is called.
+ * A filter is either owned, with memory from the caller's allocator, or a read-only view of
+ * serialized bytes.  An owned dense filter may be "remote": an engine has its bits on a device.
+ * The engine must copy the bits back before any function of this file is called.
  *
- * Explicit encoding: few set bits, kept as a list of their positions, in an
- * open-addressing hash table.  Only owned filters have it.  With more than
- * qf_explicit_limit() positions the filter becomes dense, and stays so in memory.
+ * Explicit encoding: the positions of the set bits, in an open-addressing hash table.  Only owned
+ * filters are explicit.  With more than qf_explicit_limit() positions the filter becomes dense, and
+ * remains dense in memory.
  *
- * Dense encoding: words of 64 bits; position i is bit i % 64 of word i / 64.  In memory
- * a block of a blocked Bloom filter is one cache line.  Serialized bytes are not so
- * aligned, so there a block may lie in two lines.
+ * Dense encoding: words of 64 bits; position i is bit i % 64 of word i / 64.  In memory a block of
+ * a blocked Bloom filter is one cache line.  Serialized bytes are not aligned to cache lines, so a
+ * block of a view may cross two lines.
  *
- * Compact encoding: the gaps between the set bits (format.h).  Only views have it.
+ * Compact encoding: the gaps between the set bits (format.h).  Only views are compact.
  *
- * A filter is written in compact or dense encoding.  Which one depends on the bits alone
- * (format.h).
+ * A filter is written in compact or dense encoding, which only the bits determine (format.h).
  *
  * Not thread safe.
  *
@@ -45,17 +44,17 @@ typedef enum qf_encoding
 {
 	QF_EXPLICIT = 1,
 	QF_DENSE = 2,
-	QF_ENCODING_COMPACT = 3 /* the presets also have a QF_COMPACT */
+	QF_ENCODING_COMPACT = 3 /* QF_COMPACT is the name of a preset */
 } qf_encoding;
 
-struct qf_kernels; /* defined further down */
+struct qf_kernels;
 
 typedef struct qf_filter
 {
 	qf_params params;
 	qb_keys keys;
-	int64_t rows;  /* insertions so far, or QF_ROWS_UNKNOWN */
-	uint64_t ones; /* set bits */
+	int64_t rows;  /* number of insertions, or QF_ROWS_UNKNOWN */
+	uint64_t ones; /* number of set bits */
 
 	uint8_t encoding; /* qf_encoding */
 	bool view;
@@ -64,64 +63,68 @@ typedef struct qf_filter
 	const qb_memory *memory; /* NULL for a view */
 
 	uint8_t *positions; /* explicit: slots of 4 bytes */
-	uint64_t slots;     /* explicit: a power of two, or 0 */
-	uint8_t *bits;      /* dense */
-	void *remote;       /* dense: the engine's own data, if the bits are elsewhere; else NULL */
+	uint64_t slots;     /* explicit: number of slots, a power of two or 0 */
+	uint8_t *bits;      /* dense: the bits */
+	void *remote;       /* dense: the engine's data if the bits are on a device; else NULL */
 
 	const uint8_t *compact; /* compact: the body */
 	uint64_t compact_bytes;
 } qf_filter;
 
-/* An empty owned filter in explicit encoding; needs no memory yet. */
+/* Make an empty owned filter in explicit encoding.  Allocates no memory. */
 extern void qf_init(qf_filter *f, const qf_params *p, const qb_memory *memory);
 
 /* Release the memory of an owned filter. */
 extern void qf_free(qf_filter *f);
 
-/* An owned copy of "from" (owned or view) in "to", which is uninitialized. */
+/* Make "to", which is uninitialized, an owned copy of "from", which may be a view. */
 extern qb_status qf_copy(qf_filter *to, const qf_filter *from, const qb_memory *memory);
 
-/* Turn an explicit owned filter dense. */
+/* Change an owned filter from explicit to dense encoding. */
 extern qb_status qf_make_dense(qf_filter *f);
 
 /*
- * Count "rows" more rows.  If "rows" is not 0 and the rows are not countable (see the file's
- * comment), the number becomes QF_ROWS_UNKNOWN.  QB_TOTAL_OVERFLOW leaves the filter unchanged.
+ * Add "rows" to the number of rows.  If "rows" is not 0 and "countable" is false, or the filter is
+ * a Bloom filter, the number becomes QF_ROWS_UNKNOWN.  QB_TOTAL_OVERFLOW leaves the filter
+ * unchanged.
  */
 extern qb_status qf_count_rows(qf_filter *f, int64_t rows, bool countable);
 
-/* Set bits of an owned filter, in either encoding.  Positions are below m. */
+/* Set bits of an owned filter in explicit or dense encoding.  Positions are less than m. */
 extern qb_status qf_set(qf_filter *f, const uint32_t *position, size_t count);
 
-/* The number of keys that may be looked up between two pauses, with k probes for each key. */
+/* Return the number of keys that are looked up between two pauses, with k probes for each key. */
 QB_INLINE size_t
 qf_keys_at_once(const qf_params *p)
 {
 	return QB_PATIENCE / p->k + 1;
 }
 
-/* The number of the key's k positions that are set; works on views. */
+/* Return how many of the key's k positions are set.  f may be a view. */
 extern uint32_t qf_count(const qf_filter *f, uint64_t fingerprint);
 
-/* True if all of the key's positions are set.  Stops at the first zero. */
+/* True if all positions of the key are set.  Stops at the first zero bit. */
 extern bool qf_has(const qf_filter *f, uint64_t fingerprint);
 
-/* True if both have equal parameters, and keys of one kind.  One of them may have no keys yet. */
+/*
+ * True if both filters have equal parameters and one type of keys.  A filter without keys fits any
+ * type.
+ */
 extern bool qf_mergeable(const qf_filter *a, const qf_filter *b);
 
 /*
- * into |= from.  QB_MISMATCH if they are not mergeable.  "into" is owned.  An error leaves it
- * unchanged, except that after QB_NO_MEMORY, or a pause that jumps out, it may have taken some of the bits.
+ * into |= from.  "into" is owned.  QB_MISMATCH: the filters are not mergeable.  An error leaves
+ * "into" unchanged, except for bits that were set before QB_NO_MEMORY or before a pause jumped out.
  */
 extern qb_status qf_merge(qf_filter *into, const qf_filter *from, const struct qf_kernels *kernels);
 
-/* Do all of a merge except adding the bits, so "from" may be a filter without bits. */
+/* Merge the number of rows and the type of keys, but not the bits.  "from" may be without bits. */
 extern qb_status qf_merge_rows(qf_filter *into, const qf_filter *from);
 
-/* Set the positions of an explicit filter in "into". */
+/* Set the bits of an explicit filter "from" in "into". */
 extern qb_status qf_unite_explicit(qf_filter *into, const qf_filter *from);
 
-/* Halve an owned filter until it has m bits.  QB_NO_FOLD: halving does not lead to m. */
+/* Halve an owned filter until it has m bits.  QB_NO_FOLD: halving does not lead to m valid bits. */
 extern qb_status qf_fold(qf_filter *f, uint64_t m);
 
 /* ---- dense bits, plain ---- */
@@ -142,9 +145,9 @@ qf_set_bit(uint8_t *bits, uint32_t position)
 	return ~(uint32_t) old >> position % 8 & 1;
 }
 
-/* ---- dense bits of a blocked filter, a key at a time ---- */
+/* ---- dense bits of a blocked filter, for one key ---- */
 
-/* Set all positions of h.  Returns the number of positions that were zero. */
+/* Set the bits at all positions of h.  Returns the number of bits that were zero. */
 QB_INLINE uint32_t
 qf_block_set(uint8_t *bits, const qf_params *p, uint64_t h)
 {
@@ -182,7 +185,7 @@ qf_block_has(const uint8_t *bits, const qf_params *p, uint64_t h)
 	return true;
 }
 
-/* The number of set bits of a word, without a processor instruction for it. */
+/* Return the number of set bits of a word, without a popcount instruction. */
 QB_INLINE uint64_t
 qf_ones_of(uint64_t w)
 {
@@ -192,7 +195,7 @@ qf_ones_of(uint64_t w)
 	return w * UINT64_C(0x0101010101010101) >> 56;
 }
 
-/* The number of set bits of the words. */
+/* Return the number of set bits of the words. */
 extern uint64_t qf_ones(const uint8_t *bits, uint64_t words);
 
 /* ---- explicit positions ---- */
@@ -201,47 +204,53 @@ extern uint64_t qf_ones(const uint8_t *bits, uint64_t words);
 extern bool qf_explicit_has(const qf_filter *f, uint32_t position);
 
 /*
- * Add positions to an owned explicit filter until it is at its limit.  "done" is the number of
- * positions added.
+ * Add positions to an owned explicit filter until it has qf_explicit_limit() positions.  Sets *done
+ * to the number of array elements that are in the filter.
  */
 extern qb_status
 qf_explicit_add(qf_filter *f, const uint32_t *position, size_t count, size_t *done);
 
-/* Step through the positions.  "at" starts at 0.  Returns false at the end. */
+/*
+ * Set *position to the next position of an explicit filter.  *at must start at 0.  False: no
+ * position is left.
+ */
 extern bool qf_explicit_next(const qf_filter *f, uint64_t *at, uint32_t *position);
 
-/* Copy the positions in ascending order; there are at most QF_EXPLICIT_MAX. */
+/* Write the positions in ascending order; at most QF_EXPLICIT_MAX. */
 extern void qf_explicit_sorted(const qf_filter *f, uint32_t *out);
 
-/* qf_count() for many keys of an explicit filter. */
+/* Set set[i] to qf_count() of key i of an explicit filter. */
 extern void qf_explicit_query(const qf_filter *f, const uint64_t *fingerprint, size_t count,
 							  uint32_t *set, const struct qf_kernels *kernels);
 
 /*
  * ---- the inner loops on the CPU, one table for each instruction set ----
  *
- * The plain table is here; engine/filter_*.c have the fast tables and the choice.
- * All tables give the same bits.  The inline functions are the plain loops.  Fast versions use them
- * for a rest that does not fill a vector.
+ * filter.c has the plain table; engine/filter_*.c have the fast tables and choose one.  All tables
+ * give the same bits.  The inline functions are the plain loops.  Fast loops call the plain loops
+ * for the last elements, which do not fill a vector.
  */
 
 /* The number of rows, keys or positions that are processed at a time. */
 #define QF_CHUNK 1024
 
-/* Loops fetch cache lines this many bits ahead of the bit to be set. */
+/* Loops prefetch the cache line of the bit that is set this many bits later. */
 #define QF_FETCH_AHEAD 32
 
-/* A chunk of rows, up to QF_CHUNK. */
+/* Up to QF_CHUNK rows. */
 typedef struct qf_chunk
 {
 	uint64_t nonce_key;
 	const uint64_t *row; /* the rows' numbers; NULL: consecutive numbers from "first" on */
 	uint64_t first;
 	size_t count;
-	uint64_t idle; /* a row whose first draw is below this sets nothing */
+	uint64_t idle; /* a row whose first draw is less than this sets no bit */
 } qf_chunk;
 
-/* Rows that set something.  The arrays are written up to a vector beyond the last row. */
+/*
+ * The rows of a chunk whose first draw is not idle.  Loops may write the arrays up to one vector
+ * beyond the last row.
+ */
 typedef struct qf_busy
 {
 	size_t count;
@@ -251,22 +260,22 @@ typedef struct qf_busy
 
 typedef struct qf_kernels
 {
-	/* Find the rows whose first draw is not below "idle". */
+	/* Find the rows whose first draw is at least "idle". */
 	void (*busy)(const qf_chunk *rows, qf_busy *busy);
 
-	/* Turn inputs of positions (params.h) into positions. */
+	/* Compute positions from their inputs (qf_position_input()). */
 	void (*positions)(const uint64_t *input, size_t count, uint64_t m, uint32_t *position);
 
 	/* Set bits.  Returns the number of bits that were zero. */
 	uint64_t (*set)(uint8_t *bits, const uint32_t *position, size_t count);
 
-	/* For each h: the number of its k positions that are set. */
+	/* Set set[i] to the number of set bits among the k positions of h[i]. */
 	void (*query)(const uint8_t *bits, const qf_params *p, const uint64_t *h, size_t count,
 				  uint32_t *set);
 
 	/*
-	 * For each h: whether all k bits of its block are set.  The filter is blocked, and h has
-	 * QF_FETCH_AHEAD elements beyond "count".
+	 * Set found[i] to whether all k positions of h[i] are set.  The filter is blocked.  h has
+	 * "count" + QF_FETCH_AHEAD elements.
 	 */
 	void (*blocks_have)(const uint8_t *bits, const qf_params *p, const uint64_t *h, size_t count,
 						bool *found);
@@ -279,7 +288,7 @@ extern const qf_kernels qf_kernels_plain;
 
 /* ---- plain loops ---- */
 
-/* busy() from row i on, after the rows that were found so far. */
+/* Do the work of busy() for the rows from i on, and append the found rows to *busy. */
 QB_INLINE void
 qf_busy_from(const qf_chunk *r, size_t i, qf_busy *busy)
 {
@@ -369,7 +378,7 @@ qf_blocks_have_ahead(const uint8_t *bits, const qf_params *p, const uint64_t *h,
 	}
 }
 
-/* into |= from, word by word.  Returns the number of set bits of the result. */
+/* Do the work of unite().  "instruction": the processor has a popcount instruction. */
 QB_INLINE uint64_t
 qf_unite_each(uint8_t *into, const uint8_t *from, uint64_t words, bool instruction)
 {

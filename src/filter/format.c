@@ -1,7 +1,6 @@
 /*
  * format.c
- *		The byte format of a filter: writing, opening, validating; the compact encoding;
- *		looking up a key.
+ *		Writes, opens and validates the byte format of a filter, and looks up keys in it.
  *
  * src/filter/format.c
  */
@@ -33,28 +32,28 @@ static const char magic[3] = { 'Q', 'F', 'L' };
 /*
  * ---- the compact encoding: reading it, adding it to a filter, and its validator ----
  *
- * Every byte is read under a check of the data's end, and every position is checked
- * against the end of its group.  So damaged bytes can give wrong bits, but nothing is
- * read or written outside of the value and the bits.
+ * Each read of a byte checks the end of the data.  Each position is checked against the end of its
+ * group.  So damaged bytes can give wrong bits, but cannot cause an access outside of the value and
+ * the bits.
  */
 
-/* A group should have about this many set bits. */
+/* The intended number of set bits in a group. */
 #define ONES_IN_GROUP 32
 
-/* The most bytes of a varint: gaps have 32 bits. */
+/* The most bytes of a varint, which holds a gap of up to 32 bits. */
 #define GAP_BYTES 5
 
-/* Reads the set bits of one group, from its data in memory. */
+/* A group of bits that is being read; its data are in memory. */
 typedef struct group
 {
 	const uint8_t *next;
 	const uint8_t *end;
-	uint64_t first; /* the least possible next position */
+	uint64_t first; /* the least value of the next position */
 	uint64_t after; /* the first position that is not in the group */
-	bool damaged;   /* true if write_compact() does not make these bytes */
+	bool damaged;   /* true: the bytes are not what write_compact() writes */
 } group;
 
-/* s: a group has 2^s bits. */
+/* Return s, where a group has 2^s bits. */
 static uint32_t
 group_shift(uint64_t m, uint64_t ones)
 {
@@ -67,17 +66,14 @@ qf_group_table(const qf_params *p, uint64_t ones)
 	return 4 * (qb_group_count(p->m, group_shift(p->m, ones)) - 1);
 }
 
-/* The most bytes of a compact body: three quarters of the bytes of the bits. */
+/* Return the most bytes of a compact body: three quarters of the bytes of the bits. */
 static uint64_t
 most_compact(const qf_params *p)
 {
 	return qf_words(p) * 6;
 }
 
-/*
- * True if a body of this many bytes can be the compact body of this view.  Does not look at the
- * bytes.
- */
+/* True if the compact body of this view can have this length.  Does not read the body. */
 static bool
 plausible(const qf_filter *view, uint64_t bytes)
 {
@@ -87,7 +83,7 @@ plausible(const qf_filter *view, uint64_t bytes)
 		   bytes <= table + view->ones * GAP_BYTES;
 }
 
-/* Group number "number", whose data are these bytes. */
+/* Return a reader of group "number", whose data are these bytes. */
 static group
 group_of(const qf_filter *view, uint64_t number, const uint8_t *data, uint64_t bytes)
 {
@@ -101,7 +97,10 @@ group_of(const qf_filter *view, uint64_t number, const uint8_t *data, uint64_t b
 	return g;
 }
 
-/* The rest of a varint after its first byte; UINT64_MAX: it is not as short as possible. */
+/*
+ * Read a varint after its first byte, and return its value.  UINT64_MAX: the varint is cut off, too
+ * long, or not as short as possible.
+ */
 QB_INLINE uint64_t
 rest_of_gap(group *g, uint64_t first)
 {
@@ -119,7 +118,7 @@ rest_of_gap(group *g, uint64_t first)
 	return byte == 0 || byte > 0x7F ? UINT64_MAX : v;
 }
 
-/* Read the next set bit.  False at the end of the group, or if the data are damaged. */
+/* Read the next set bit.  False: the group ends, or its data are damaged. */
 QB_INLINE bool
 next_bit(group *g, uint32_t *position)
 {
@@ -141,15 +140,15 @@ next_bit(group *g, uint32_t *position)
 	return true;
 }
 
-/* A compact view, to be read group by group. */
+/* A compact view that is read group by group. */
 typedef struct groups
 {
 	const qf_filter *view;
 	uint64_t count;
 	uint64_t now; /* number of the next group */
 	const uint8_t *data;
-	uint64_t bytes; /* bytes of the data */
-	uint64_t start; /* start of the next group's data */
+	uint64_t bytes; /* length of the data in bytes */
+	uint64_t start; /* offset of the next group's data */
 } groups;
 
 static groups
@@ -163,7 +162,7 @@ groups_of(const qf_filter *view)
 					 .bytes = view->compact_bytes - table };
 }
 
-/* Start the next group; false after the last one.  A group with damaged ends is empty. */
+/* Start the next group.  False: all groups are done.  A group with a damaged end is empty. */
 static bool
 next_group(groups *all, group *g)
 {
@@ -186,7 +185,10 @@ next_group(groups *all, group *g)
 
 /* ---- adding ---- */
 
-/* Set a group's bits in a dense filter.  The group is a copy, which can stay in registers. */
+/*
+ * Set a group's bits in a dense filter.  The group is passed by value, so that it can stay in
+ * registers.
+ */
 static void
 unite_group(qf_filter *into, group g)
 {
@@ -224,7 +226,7 @@ qf_unite_compact(qf_filter *into, const qf_filter *from)
 
 /* ---- validating ---- */
 
-/* True if these are the bytes of a compact filter. */
+/* True if the body of a compact view is valid. */
 static bool
 check_compact(const qf_filter *view)
 {
@@ -248,25 +250,25 @@ check_compact(const qf_filter *view)
 /*
  * ---- the compact encoding: measuring and writing it ----
  *
- * A filter is measured each time that it is stored.  If it has many set bits, it stays dense; their
- * number alone decides this.  For all other filters one pass over the bits measures, and a second
- * pass writes.
+ * A filter is measured each time that it is stored.  A filter with many set bits is dense by their
+ * number alone.  For all other filters one pass over the bits measures the body, and a second pass
+ * writes it.
  */
 
-/* Words that are encoded between two checks of the result so far. */
+/* The number of words between two checks for a crowded group. */
 #define WORDS_AT_ONCE 512
 
-/* Encodes set bits in their order. */
+/* The state of encoding set bits in ascending order. */
 typedef struct encoder
 {
-	uint8_t *table; /* NULL: only measure */
+	uint8_t *table; /* NULL: only measure the body */
 	uint8_t *data;
-	uint64_t bytes; /* bytes of the data so far */
-	uint64_t start; /* start of the group's data */
-	uint64_t first; /* the first bit of the group that has not been passed */
-	uint64_t after; /* the first bit that is not in the group */
+	uint64_t bytes; /* number of data bytes so far */
+	uint64_t start; /* offset of the group's data */
+	uint64_t first; /* the first bit of the group that has not been encoded */
+	uint64_t after; /* the first bit after the group */
 	uint32_t shift;
-	bool crowded; /* a group has too many bytes */
+	bool crowded; /* true: a group has more than QF_GROUP_BYTES bytes */
 } encoder;
 
 static encoder
@@ -281,8 +283,8 @@ encoder_of(const qf_filter *f, uint8_t *out)
 }
 
 /*
- * Go on to the group of a position.  All groups in between are empty.  The encoder is passed by
- * value, so that the callers' loops can keep their encoder in registers.
+ * Write the ends of the current group and of the empty groups before the group of "position".  The
+ * encoder is passed by value, so that callers can hold it in registers.
  */
 static encoder
 end_groups(encoder e, uint64_t position)
@@ -316,7 +318,7 @@ put(encoder *e, uint64_t position, bool writing)
 }
 
 /*
- * Encode a word that has set bits, from bit "at" on.  The word lies in one group, so only the gap
+ * Encode a word that is not 0 and begins at bit "at".  The word lies in one group, so only the gap
  * before its first set bit can take more than one byte.
  */
 QB_INLINE void
@@ -383,7 +385,9 @@ encode_explicit(const qf_filter *f, encoder *e)
 		put(e, position[i], e->table != NULL);
 }
 
-/* Encode all bits.  The end of the last group is not written, because it is the end of the body. */
+/*
+ * Encode all bits.  The end of the last group is not stored, because the body ends with this group.
+ */
 static void
 encode(const qf_filter *f, encoder *e)
 {
@@ -395,8 +399,8 @@ encode(const qf_filter *f, encoder *e)
 }
 
 /*
- * True if a filter with its bits in memory is to be written in compact encoding; *bytes is the
- * length of the body.
+ * True if a filter, whose bits are in memory, is to be written in compact encoding.  Sets *bytes to
+ * the length of the body.
  */
 static bool
 compact_fits(const qf_filter *f, uint64_t *bytes)
@@ -471,8 +475,8 @@ write_header(const qf_filter *f, uint8_t form, uint8_t *out)
 }
 
 /*
- * Write the bits in dense encoding.  A list of positions is written dense only if its bits crowd
- * together, which bits of hashes do not.
+ * Write the bits in dense encoding.  A list of positions is written dense only if a group is
+ * crowded.  Hashes do not crowd a group by chance.
  */
 static void
 write_dense(const qf_filter *f, uint8_t *out)
@@ -503,7 +507,7 @@ qf_write(const qf_filter *f, const qf_flat *flat, uint8_t *out)
 
 /* ---- opening and validating ---- */
 
-/* True if the numbers of rows and of set bits and the family of keys fit each other. */
+/* True if the number of rows, the number of set bits and the keys are consistent. */
 static bool
 state_fits(const qf_filter *f)
 {
@@ -519,7 +523,7 @@ state_fits(const qf_filter *f)
 		   f->ones == 0;
 }
 
-/* Take a body if its length fits the header's encoding. */
+/* Set the body of a view.  QB_FORMAT_LENGTH: the length does not fit the header's encoding. */
 static qb_status
 open_body(qf_filter *view, const uint8_t *body, uint64_t bytes)
 {
@@ -531,7 +535,7 @@ open_body(qf_filter *view, const uint8_t *body, uint64_t bytes)
 	}
 	if (view->encoding != QF_DENSE)
 		return QB_FORMAT_PARAMS;
-	/* A view is never written to; it shares its type with owned filters. */
+	/* No function writes to a view, so casting const away is safe. */
 	view->bits = (uint8_t *) (uintptr_t) body;
 	return bytes == dense_bytes(&view->params) ? QB_OK : QB_FORMAT_LENGTH;
 }
@@ -600,9 +604,12 @@ qf_validate(const uint8_t *bytes, uint64_t length, const qb_memory *memory)
 	return check_compact(&view) ? QB_OK : QB_FORMAT_BITS;
 }
 
-/* ---- a key in stored bytes ---- */
+/* ---- looking up a key in stored bytes ---- */
 
-/* Read a group's data.  Returns the number of bytes, or 0 if the data are damaged. */
+/*
+ * Read a group's data.  Returns the number of bytes.  0: the group is empty, or the data are
+ * damaged.
+ */
 static uint64_t
 read_group(const qf_filter *view, uint64_t number, uint8_t *data, const qf_source *source)
 {
@@ -627,7 +634,7 @@ read_group(const qf_filter *view, uint64_t number, uint8_t *data, const qf_sourc
 	return end - start;
 }
 
-/* Read the bits from "first" on, which lie in one group, in the form of dense encoding. */
+/* Read the bits from "first" on, which are in one group, and write them in dense encoding. */
 static void
 read_compact(const qf_filter *view, uint32_t first, uint32_t bytes, uint8_t *bits,
 			 const qf_source *source)
@@ -653,7 +660,7 @@ read_bits(const qf_filter *view, uint32_t first, uint32_t bytes, uint8_t *bits,
 		source->read(source->context, QF_HEADER_BYTES + first / 8, bytes, bits);
 }
 
-/* The number of positions of h that are set in its block. */
+/* Return how many positions of h are set in its block. */
 static uint32_t
 count_block(const qf_filter *view, uint64_t h, const qf_source *source)
 {
@@ -697,7 +704,7 @@ read_memory(void *context, uint64_t offset, uint32_t bytes, uint8_t *out)
 uint32_t
 qf_count_compact(const qf_filter *view, uint64_t h, bool all)
 {
-	/* A view is never written to.  Its bytes are passed as a context, which is not const. */
+	/* No function writes to a view, so casting const away is safe. */
 	qf_source source = { .read = read_memory,
 						 .context = (uint8_t *) (uintptr_t) view->compact - QF_HEADER_BYTES };
 

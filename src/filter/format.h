@@ -3,8 +3,8 @@
  *		The byte format of a filter, version 1, with its compact encoding; looking up a
  *		key in it.
  *
- * Little-endian, one header of 60 bytes and a body.  Inside PostgreSQL these
- * are the bytes after the 4-byte varlena header, so the body starts at 64.
+ * Little-endian: a header of 60 bytes and a body.  In PostgreSQL a varlena header of 4 bytes
+ * precedes both, so the body starts at byte 64.
  *
  *	offset	bytes	field
  *	0		3		magic "QFL"
@@ -23,23 +23,21 @@
  *	48		8		q = (1 - p) * 2^64, 0: a Bloom filter
  *	56		4		set bits
  *
- * Body, compact: see below.
- * Body, dense: words of 8 bytes, bit i % 64 of word i / 64; bits of
- * the last word beyond m are zero.
+ * Body, compact: described below.  Body, dense: words of 8 bytes, bit i % 64 of word i / 64; bits
+ * of the last word beyond m are zero.
  *
- * The encoding follows from the bits (below), so the bytes are a function
- * of the parameters, the bits and the rows, whatever the encoding in memory is.
+ * The bits determine the encoding (below).  So parameters, keys, bits and number of rows determine
+ * the bytes, whatever the encoding in memory is.
  *
- * Fields that depend on each other.  qf_open() compares them:
+ * qf_open() compares the fields that depend on each other:
  *
  *	layout, m, k, q				qf_params_check(): blocked is for Bloom filters of whole blocks
  *	rows, family, collation		without rows there are no keys, and with rows there are
  *	rows, set bits, k, q		a row sets at most k bits; a Bloom filter does not count rows
  *	encoding, m, set bits, length	the length of the body follows, or has limits
  *
- * qf_validate() compares the set bits with the body.  The caller compares family,
- * collation and text, since only the caller knows families.  Functions of two filters begin with
- * qf_mergeable().
+ * qf_validate() compares the set bits with the body.  The caller compares family, collation and
+ * text, since only the caller knows families.  Functions of two filters call qf_mergeable() first.
  *
  * src/filter/format.h
  */
@@ -51,49 +49,45 @@
 #define QF_FORMAT_VERSION_1 1
 #define QF_HEADER_BYTES     60
 
-/* How a filter is written. */
+/* The encoding and the length of a filter when it is written. */
 typedef struct qf_flat
 {
 	uint8_t encoding; /* QF_ENCODING_COMPACT or QF_DENSE */
 	uint64_t bytes;   /* header included */
 } qf_flat;
 
-/*
- * Choose the encoding of a filter that has its bits in memory.  This may take a pass over the bits.
- */
+/* Choose the encoding of a filter whose bits are in memory.  May read all bits. */
 extern qf_flat qf_flat_of(const qf_filter *f);
 
-/* Serialize a filter into flat->bytes bytes.  It must not have changed since qf_flat_of(). */
+/* Write a filter to flat->bytes bytes.  The filter must not have changed since qf_flat_of(). */
 extern void qf_write(const qf_filter *f, const qf_flat *flat, uint8_t *out);
 
 /*
- * Make "view" a read-only filter inside "bytes", which must stay.  Checks the header
- * and the length only, which is enough for bytes that were validated when they came
- * in.  It is safe for any other bytes, too, because nothing outside of the body is read or written,
- * whatever the body holds.
+ * Make "view" a read-only filter inside "bytes", which must remain allocated.  Checks the header
+ * and the length only.  These checks suffice for bytes that were validated on input.  Other bytes
+ * are safe, too: no function reads or writes outside of the body, whatever it contains.
  */
 extern qb_status qf_open(qf_filter *view, const uint8_t *bytes, uint64_t length);
 
 /*
- * The one validator for bytes from outside.  Checks all that qf_open() checks, the
- * checksum, and that the body is what qf_write() would write.  "memory" is only asked
- * to pause, and may be NULL.
+ * Validate untrusted bytes.  Checks everything that qf_open() checks, the checksum, and that the
+ * body is what qf_write() would write.  "memory" is used only for pauses, and may be NULL.
  */
 extern qb_status qf_validate(const uint8_t *bytes, uint64_t length, const qb_memory *memory);
 
-/* Bytes of the dense encoding, to which a filter with these parameters grows. */
+/* Return the bytes of the dense encoding with these parameters, header included. */
 extern uint64_t qf_dense_size(const qf_params *p);
 
 /*
- * ---- the compact encoding of a filter: only the bits that are set ----
+ * ---- the compact encoding of a filter: gaps between set bits ----
  *
- * Most stored filters have room left, so most of their bits are zero.  The compact encoding is for
- * storing.  It can be read, also in part, but not changed, so only views have it.  qf_copy() turns
- * it into a list or into bits.
+ * Most stored filters are not full, so most of their bits are zero.  A compact filter can be read,
+ * also in part, but not changed, so only views are compact.  qf_copy() makes an explicit or dense
+ * filter of a compact filter.
  *
- * Neighbouring bits form groups of 2^s.  The number s is at least 9, and is the smallest one that
- * gives at most max(1, ones / 32) groups.  So a group has some 32 to 64 set bits, and a block of a
- * blocked filter lies in one group.  The body, little-endian:
+ * Groups have 2^s neighbouring bits.  s is the least number from 9 on that gives at most max(1,
+ * ones / 32) groups.  So a group has some 32 to 64 set bits, and a block of a blocked filter lies
+ * in one group.  The body, little-endian:
  *
  *	4 * (groups - 1) bytes	for each group but the last one, where its data end, from
  *							the end of this table
@@ -104,37 +98,38 @@ extern uint64_t qf_dense_size(const qf_params *p);
  * A varint has 7 bits in each byte, the lowest first.  The top bit says that more bytes follow.  A
  * varint must be as short as possible.
  *
- * A filter is written in this encoding if the body takes at most three quarters of the
- * bytes of its bits, and no group's data take more than QF_GROUP_BYTES.  Otherwise it is
- * written in dense encoding.  Positions are hashes, so groups never get so full by chance.  The
- * limit protects against an attacker who fills one group.  A lookup reads one group for each
- * position, so with the limit it is never slow.
+ * A filter is written compact if the body takes at most three quarters of the bytes of its bits,
+ * and no group's data take more than QF_GROUP_BYTES.  All other filters are written dense.
+ * Positions are hashes, so no group exceeds this limit by chance.  A lookup reads one group for
+ * each position, so the limit bounds the time of a lookup even if an attacker fills one group.
  */
 
-/* The most bytes of a group's data. */
+/* The limit of a group's data in bytes. */
 #define QF_GROUP_BYTES 2048
 
-/* Bytes of the table of groups. */
+/* Return the bytes of the table of groups. */
 extern uint64_t qf_group_table(const qf_params *p, uint64_t ones);
 
-/* Set the bits of a compact view in "into".  A pause that jumps out leaves some of them set. */
+/*
+ * Set the bits of a compact view in "into".  If a pause jumps out, only some of the bits are set.
+ */
 extern qb_status qf_unite_compact(qf_filter *into, const qf_filter *from);
 
 /*
- * ---- looking up a key in the few bytes of a serialized filter that it takes ----
+ * ---- looking up a key without reading the whole filter ----
  *
- * A lookup in a filter of a megabyte needs some bytes at each of the key's positions, or one block.
- * If pieces of a stored filter can be read alone, these bytes suffice:
+ * A lookup needs some bytes at each of the key's positions, or one block.  A caller that can read
+ * slices of a stored filter reads only these bytes:
  *
  *		qf_open(&view, header, length);		the header's bytes are enough
  *		set = qf_count_stored(&view, h, false, &source);
  *
- * A dense filter is read at one offset for each position, or for the block.  A compact filter is
- * read at two offsets.  The first has the begin and the end of the data of a group of bits, and the
- * second has these data.
+ * For each position, or for the block, a dense filter is read at one offset, and a compact filter
+ * at two.  The first of the two has the begin and the end of a group's data, and the second has the
+ * data.
  */
 
-/* Reads pieces of serialized bytes.  "read" may jump out. */
+/* A source of serialized bytes.  "read" may jump out. */
 typedef struct qf_source
 {
 	void (*read)(void *context, uint64_t offset, uint32_t bytes, uint8_t *out);
@@ -142,13 +137,14 @@ typedef struct qf_source
 } qf_source;
 
 /*
- * The number of positions of h that are set in a filter of which only the header was opened.
- * "all": the caller only wants to know whether all are set, so reading stops at the first zero.
+ * Return how many positions of h are set in a filter of which only the header was opened.  "all":
+ * the caller needs only to know whether all positions are set, so reading stops at the first zero
+ * bit.
  */
 extern uint32_t
 qf_count_stored(const qf_filter *view, uint64_t h, bool all, const qf_source *source);
 
-/* qf_count_stored() for a compact view that has all its bytes. */
+/* Do the work of qf_count_stored() for a compact view whose body is in memory. */
 extern uint32_t qf_count_compact(const qf_filter *view, uint64_t h, bool all);
 
 #endif

@@ -1,17 +1,16 @@
 /*
  * merge.c
- *		Functions for filters in any encoding: copying, merging, halving, and testing the bits of
- *		keys.
+ *		Copies, merges, halves and queries filters in any encoding.
  *
- * Halving joins bits 2i and 2i + 1, or in a blocked filter blocks 2i and 2i + 1.
- * A key's positions move in this way when m is halved (params.h).  So halving and then merging
- * gives the same filter as merging and then halving.
+ * Halving ORs bits 2i and 2i + 1, or in a blocked filter blocks 2i and 2i + 1, into bit or block i.
+ * When m is halved, a key's positions 2i and 2i + 1 become i (params.h).  So halving before merging
+ * gives the same filter as halving after merging.
  *
  * src/filter/merge.c
  */
 #include "filter/format.h"
 
-/* The even bits of a word, moved together into its lower half. */
+/* Return the even bits of a word, compressed into its lower half. */
 static uint64_t
 even_bits(uint64_t w)
 {
@@ -23,7 +22,7 @@ even_bits(uint64_t w)
 	return (w | w >> 16) & UINT64_C(0x00000000FFFFFFFF);
 }
 
-/* The position after "halvings" halvings. */
+/* Return the position after "halvings" halvings. */
 static uint32_t
 folded_position(const qf_params *p, uint32_t position, int halvings)
 {
@@ -32,7 +31,7 @@ folded_position(const qf_params *p, uint32_t position, int halvings)
 	return position / QF_BLOCK_BITS >> halvings << QF_BLOCK_LOG | position % QF_BLOCK_BITS;
 }
 
-/* Writes the folded positions into a new table. */
+/* Fold an explicit filter into a new table. */
 static qb_status
 fold_explicit(qf_filter *f, const qf_params *p, int halvings)
 {
@@ -55,7 +54,7 @@ fold_explicit(qf_filter *f, const qf_params *p, int halvings)
 	return status;
 }
 
-/* Word "at" of the halved bits of "words" words. */
+/* Return word "at" of the halved bits; "words" is the number of words before halving. */
 static uint64_t
 halved_word(const uint8_t *bits, uint64_t words, uint64_t at)
 {
@@ -65,7 +64,7 @@ halved_word(const uint8_t *bits, uint64_t words, uint64_t at)
 	return even_bits(low | low >> 1) | even_bits(high | high >> 1) << 32;
 }
 
-/* Word "at" after blocks were joined in pairs. */
+/* Return word "at" after blocks were joined in pairs. */
 static uint64_t
 joined_word(const uint8_t *bits, uint64_t at)
 {
@@ -76,8 +75,8 @@ joined_word(const uint8_t *bits, uint64_t at)
 }
 
 /*
- * Halve in place.  A word is written only after all source words of it and of earlier words are
- * read.
+ * Halve a dense filter in place.  Word i is computed from words i and later, so no word is
+ * overwritten before it is read.
  */
 static void
 halve_dense(qf_filter *f)
@@ -229,19 +228,21 @@ qf_has(const qf_filter *f, uint64_t fingerprint)
 /* ---- many lookups ---- */
 
 /*
- * A map of the bits.  The bits are cut into stretches of equal length, and the map says which
- * stretches have a set bit.  At most QF_EXPLICIT_MAX stretches have one, so nearly all lookups end
- * at the map and need no search in the list.
+ * A map of the bits, in front of the list of positions.  The bits are cut into ranges of equal
+ * length, and the map says which ranges have a set bit.  At most QF_EXPLICIT_MAX ranges have a set
+ * bit, so nearly all lookups end at the map without a search in the list.
  */
 #define MAP_LOG 18
 
 typedef struct map
 {
-	int shift; /* from a position to its stretch */
+	int shift; /* position >> shift is the number of a range */
 	uint8_t occupied[(1 << MAP_LOG) / 8];
 } map;
 
-/* From this many probes on, the map saves more than it costs. */
+/*
+ * From this number of probes on, lookups with a map are faster, including the time to make the map.
+ */
 #define MAP_PAYS 16384
 
 static void
@@ -257,7 +258,7 @@ make_map(map *m, const qf_filter *f)
 		qf_set_bit(m->occupied, position >> m->shift);
 }
 
-/* The number of positions of one key that are set. */
+/* Return how many positions of one key are set. */
 static uint32_t
 count_mapped(const qf_filter *f, const map *m, uint64_t fingerprint, const qf_kernels *kernels)
 {

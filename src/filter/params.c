@@ -1,6 +1,6 @@
 /*
  * params.c
- *		Choosing and checking the parameters of a filter.
+ *		Chooses and checks the parameters of a filter.
  *
  * src/filter/params.c
  */
@@ -10,7 +10,7 @@
 
 #define TWO_64 18446744073709551616.0
 
-/* The significant bits that p and m keep. */
+/* The significant bits to which p and m are rounded. */
 #define P_DIGITS 24
 #define M_DIGITS 11
 
@@ -19,7 +19,7 @@
 #define PAPER_LN_E   2.302585092994046
 #define PAPER_FACTOR 0.7
 
-/* t and L are explained in params.h; "growth" is (exp(t + L) - 1) / t^2. */
+/* t and "load" (L) are explained in params.h; "growth" is (exp(t + L) - 1) / t^2. */
 static const struct
 {
 	const char *name;
@@ -50,7 +50,7 @@ qf_layout_name(int layout)
 	return layout >= 0 && layout < QF_LAYOUTS ? layouts[layout] : NULL;
 }
 
-/* The number of a name among the names that "name_of" gives, or -1. */
+/* Return the number of a name among the names that "name_of" returns, or -1. */
 static int
 by_name(const char *(*name_of)(int number), const char *name, size_t length)
 {
@@ -75,7 +75,7 @@ qf_layout_by_name(const char *name, size_t length)
 	return by_name(qf_layout_name, name, length);
 }
 
-/* 1 - p in fixed point, for 0 < p < 1 rounded to P_DIGITS significant bits. */
+/* Return 1 - p in 64-bit fixed point, with p rounded to P_DIGITS significant bits; 0 < p < 1. */
 static uint64_t
 fixed_q(double p)
 {
@@ -86,8 +86,8 @@ fixed_q(double p)
 }
 
 /*
- * Set m to at least "bits" bits: a whole number of words or blocks with at most
- * M_DIGITS significant bits, so that m can be halved until few bits are left.
+ * Set m to at least "bits" bits: a multiple of 64 or of the block size, rounded up to M_DIGITS
+ * significant bits, so that m can be halved until few bits are left.
  */
 static qb_status
 set_bits(qf_params *p, double bits)
@@ -106,7 +106,7 @@ set_bits(qf_params *p, double bits)
 	return QB_OK;
 }
 
-/* The paper's p, cut (not rounded) to three digits. */
+/* Return the paper's p, truncated (not rounded) to three digits. */
 static double
 paper_p(double n, double f)
 {
@@ -165,9 +165,9 @@ qf_params_make(qf_params *p, const qf_request *r)
 }
 
 /*
- * The chance that k random bits of a block are all set after "throws" bits were set
- * at random: the k-th power of the fraction of set bits.  The mean and the variance of this
- * fraction are known, and give the power to second order (at most 0.3 % off, at a rate of 1e-9).
+ * Return the chance that k random bits of a block are all set after "throws" random bits were set.
+ * The chance is the mean of the k-th power of the fraction of set bits.  The mean and the variance
+ * of this fraction give the chance to second order (at most 0.3 % off, at a rate of 1e-9).
  */
 static double
 block_rate(double k, double throws)
@@ -181,14 +181,15 @@ block_rate(double k, double throws)
 	return throws > 0 ? exp(k * log(set) + k * (k - 1) / 2 * variance / (set * set)) : 0;
 }
 
-/* A number of keys is left out if it is less likely than this fraction of the likeliest number. */
+/*
+ * Numbers of keys are skipped if their chance, relative to the greatest chance, is less than this.
+ */
 #define NOTHING 1e-24
 
 /*
- * The mean over blocks with 0, 1, .. keys, weighted binomially.  Each weight is
- * made from its neighbour, beginning near the likeliest number of keys, and the sum
- * is divided by the sum of weights.  So no result is the difference of large
- * numbers.
+ * Average block_rate() over blocks with 0, 1, .. keys, with binomial weights.  Each weight is
+ * computed from its neighbour, beginning near the likeliest number of keys.  The sum is divided by
+ * the sum of weights, so no result is a difference of large numbers.
  */
 double
 qf_blocked_rate(const qf_params *p, double keys)
@@ -214,7 +215,7 @@ qf_blocked_rate(const qf_params *p, double keys)
 	return sum / weights;
 }
 
-/* Find by bisection the least number of bits, from "low" on, that gives the rate. */
+/* Find by bisection the least number of bits, at least "low", that gives at most the rate. */
 static qb_status
 set_blocked_bits(qf_params *p, double low, double keys, double rate)
 {
@@ -315,7 +316,7 @@ qf_gaps_make(qf_gaps *gaps, const qf_params *p)
 	gaps->guide[b] = 0;
 	for (i = 0; i < gaps->count; i++)
 	{
-		/* s falls, so guide entries above this s count only the values before it */
+		/* s decreases, so guide entries above this s count only the i earlier values */
 		while (b > 0 && beyond <= (uint64_t) (b - 1) << (64 - QF_GUIDE_BITS))
 			gaps->guide[--b] = (uint16_t) i;
 		gaps->beyond[i] = beyond;

@@ -1,7 +1,6 @@
 /*
  * params.h
- *		Parameters of a probabilistic Bloom filter, their choice, and the rule by which an insertion
- *		sets some of a key's positions.
+ *		Parameters of a filter, their choice, and the rule by which an insertion sets positions.
  *
  *	m		bits
  *	k		positions of a key; they may coincide
@@ -9,13 +8,13 @@
  *	seed	decides where a key's positions are
  *	layout	of a Bloom filter (p = 1): a key's positions are anywhere, or all in one block
  *
- * p is kept as q = 1 - p in 64-bit fixed point.  q = 0 means p = 1 exactly, so a Bloom filter.  Only
- * filters of the same parameters can be merged.  If the m of two filters differ by a power of two,
- * folding the larger filter gives both the same m.
+ * p is stored as q = 1 - p in 64-bit fixed point.  A Bloom filter has q = 0.  Only filters of equal
+ * parameters can be merged.  If the m of two filters differ by a power of two, folding the larger
+ * filter makes them equal.
  *
- * A frequency filter is chosen for n rows and for a frequency f at which estimates should be most
- * accurate.  Two numbers decide.  t = f |ln q| is the contribution of a key of that frequency to a
- * position, and the load L = k n p / m is the contribution of all other keys.
+ * A frequency filter is chosen for n rows and a frequency f at which estimates are most accurate.
+ * A preset has two numbers.  t = f |ln q| is the contribution of a key of frequency f to a
+ * position.  The load L = k n p / m is the contribution of all other keys.
  *
  *	p = 1 - exp(-t / f)		k = (exp(t + L) - 1) / (t error)^2		m = k n p / L
  *
@@ -26,19 +25,18 @@
  *	paper		as the paper: fraction of wrong bits e = 0.1, k as given, p cut to three
  *				digits as in its Table 1
  *
- * A Bloom filter has k = -log2(rate), rounded.  In the standard layout m = -k n /
- * ln(1 - rate^(1/k)).  In the blocked layout keys do not spread evenly: the number
- * of keys in a block is binomial, and full blocks cause more false positives than
- * empty ones save.  So m is the least for which the mean over blocks, computed by
- * qf_blocked_rate(), is the requested rate.  This takes 4 % more bits than the standard layout at 1
- * %, 8 % at 0.1 %, 15 % at 0.01 %, 38 % at 1e-6, 96 % at 1e-9.
+ * A Bloom filter has k = -log2(rate), rounded.  In the standard layout m = -k n / ln(1 -
+ * rate^(1/k)).  In the blocked layout the number of keys in a block is binomial, and full blocks
+ * cause more false positives than empty blocks save.  m is the least number for which the mean over
+ * blocks (qf_blocked_rate()) is at most the requested rate.  Compared with the standard layout,
+ * this m is 4 % larger at a rate of 1 %, 8 % at 0.1 %, 15 % at 0.01 %, 38 % at 1e-6, and 96 % at
+ * 1e-9.
  *
- * The same request must give the same parameters on every machine, or filters made
- * on two machines could not be merged.  So presets are constants, p is rounded to 24
- * significant bits, and m is rounded up to 11.  If two C libraries differ in a last
- * bit (of exp, log and their like, the only functions used), parameters change only
- * once in a hundred million requests.  After that only the integers count, and every
- * filter carries them.
+ * A request must give the same parameters on every machine, because only filters of equal
+ * parameters can be merged.  So presets are constants, p is rounded to 24 significant bits, and m
+ * is rounded up to 11 significant bits.  If two C libraries differ in the last bit of exp() or
+ * log(), the parameters differ for one request in a hundred million.  Each filter stores its
+ * parameters as integers.
  *
  * src/filter/params.h
  */
@@ -50,7 +48,7 @@
 #include "base/status.h"
 
 #define QF_BITS_MIN      UINT64_C(64)
-#define QF_BITS_MAX      ((UINT64_C(1) << 32) - (UINT64_C(1) << 21)) /* positions are 4 bytes */
+#define QF_BITS_MAX      ((UINT64_C(1) << 32) - (UINT64_C(1) << 21)) /* a position has 4 bytes */
 #define QF_HASHES_MAX    65536
 #define QF_ROWS_MAX      (INT64_C(1) << 50)
 #define QF_FREQUENCY_MAX (INT64_C(1) << 40)
@@ -60,7 +58,7 @@
 #define QF_RATE_MAX      0.5
 #define QF_EXPLICIT_MAX  8192
 #define QF_BLOCK_LOG     9
-#define QF_BLOCK_BITS    (1 << QF_BLOCK_LOG) /* a cache line */
+#define QF_BLOCK_BITS    (1 << QF_BLOCK_LOG) /* a cache line of 64 bytes */
 
 /* These numbers are part of the byte format. */
 typedef enum qf_layout
@@ -88,59 +86,67 @@ typedef enum qf_preset
 	QF_PRESETS
 } qf_preset;
 
-/* The request of a user. */
+/* A user's request for a frequency filter. */
 typedef struct qf_request
 {
 	int64_t rows;      /* number of insertions, not of distinct keys */
 	int64_t frequency; /* the frequency with the best estimates, at most "rows" */
 	double error;      /* relative standard deviation at this frequency */
-	int64_t k;         /* 0: as many as the error needs; the paper's preset does not allow 0 */
+	int64_t k;         /* 0: chosen for the error; the paper's preset does not allow 0 */
 	uint64_t seed;
 	int preset; /* qf_preset */
 } qf_request;
 
-/* Name in SQL, or NULL if there is no such preset. */
+/* Return the preset's name in SQL, or NULL if the preset does not exist. */
 extern const char *qf_preset_name(int preset);
 
-/* qf_preset of a name, or -1. */
+/* Return the qf_preset of a name, or -1. */
 extern int qf_preset_by_name(const char *name, size_t length);
 
 /*
- * Parameters for a request.  QB_BAD_ROWS, QB_BAD_FREQUENCY, QB_BAD_ERROR, QB_BAD_HASHES or
- * QB_BAD_PRESET: the named member is out of range.  QB_BAD_SIZE: more than QF_BITS_MAX bits would
- * be needed.
+ * Choose the parameters for a request.  QB_BAD_ROWS, QB_BAD_FREQUENCY, QB_BAD_ERROR, QB_BAD_HASHES
+ * or QB_BAD_PRESET: the named member is out of range.  QB_BAD_SIZE: the request needs more than
+ * QF_BITS_MAX bits.
  */
 extern qb_status qf_params_make(qf_params *p, const qf_request *request);
 
-/* A layout's name in SQL, or NULL if there is no such layout; the qf_layout of a name, or -1. */
+/*
+ * Return a layout's name in SQL, or NULL if the layout does not exist; return the qf_layout of a
+ * name, or -1.
+ */
 extern const char *qf_layout_name(int layout);
 extern int qf_layout_by_name(const char *name, size_t length);
 
 /*
- * Parameters of a Bloom filter (p = 1) for this many distinct keys.  Also returns
- * QB_BAD_RATE and QB_BAD_LAYOUT, in addition to the codes of qf_params_make().
+ * Choose the parameters of a Bloom filter (p = 1) for this number of distinct keys.  QB_BAD_ROWS,
+ * QB_BAD_SIZE, QB_BAD_RATE or QB_BAD_LAYOUT.
  */
 extern qb_status qf_params_make_bloom(qf_params *p, int64_t keys, double false_positive_rate,
 									  uint64_t seed, int layout);
 
-/* The fraction of absent keys that a blocked filter with this many keys reports as present. */
+/*
+ * Return the fraction of absent keys that a blocked filter with this number of keys reports as
+ * present.
+ */
 extern double qf_blocked_rate(const qf_params *p, double keys);
 
-/* Range check of parameters that come from outside. */
+/* Check the ranges of untrusted parameters. */
 extern qb_status qf_params_check(const qf_params *p);
 
 /* True if the parameters are equal. */
 extern bool qf_params_mergeable(const qf_params *a, const qf_params *b);
 
-/* The number of halvings that turn "from" into "to"; -1: no number does. */
+/*
+ * Return the number of halvings that turn "from" into "to", or -1 if halving does not lead to "to".
+ */
 extern int qf_params_halvings(uint64_t from, uint64_t to);
 
-/* The number of times that a filter can be halved. */
+/* Return how many times a filter can be halved. */
 extern int qf_params_foldable(const qf_params *p);
 
 /*
- * Up to this many set bits, a filter is kept as a list of them, which takes at most half of the
- * bits' memory.
+ * Return the number of set bits up to which a filter is a list of positions.  The positions then
+ * take at most half of the bytes of the bits.
  */
 QB_INLINE uint64_t
 qf_explicit_limit(const qf_params *p)
@@ -150,14 +156,14 @@ qf_explicit_limit(const qf_params *p)
 	return limit < QF_EXPLICIT_MAX ? limit : QF_EXPLICIT_MAX;
 }
 
-/* The number of 8-byte words of the bits.  Bits of the last word beyond m are zero. */
+/* Return the number of 8-byte words of the bits.  Bits of the last word beyond m are zero. */
 QB_INLINE uint64_t
 qf_words(const qf_params *p)
 {
 	return (p->m + 63) / 64;
 }
 
-/* p as a number to be shown.  It is exactly 1 only for a Bloom filter. */
+/* Return p as a floating-point number. */
 QB_INLINE double
 qf_probability(const qf_params *p)
 {
@@ -178,37 +184,35 @@ qf_is_bloom(const qf_params *p)
  *	h = mix64(fingerprint ^ f(seed))
  *	position j = mulhi64(mix64(h + (j + 1) * C), m)			j = 0 .. k - 1
  *
- * The high part of the product makes halving m join neighbouring bits.  In a blocked
- * Bloom filter all k positions are in one block of 512 bits, so that a key costs one
- * cache line and not k,
+ * mulhi64() is the high part of the product, so halving m joins neighbouring bits.  In a blocked
+ * Bloom filter all k positions are in one block of 512 bits, so that a key reads one cache line:
  *
  *	block = mulhi64(h, m / 512)
  *	bit j of the block = 9 bits of mix64(h + (j / 7 + 1) * C), from bit 9 (j % 7) on
  *
- * and halving m joins neighbouring blocks.  A row has a stream of random numbers that
- * depends only on the nonce and the row,
+ * Halving m then joins neighbouring blocks.  A row has a stream of random numbers that depends only
+ * on the nonce and the row:
  *
  *	base = f(nonce) ^ mix64(row)
  *	draw t = mix64(base + t * golden ratio)					t = 0, 1, ..
  *
- * so neither order nor batches nor threads can change what a row sets, and the
- * filter is a pure union over rows.  Setting each position with probability p needs
- * no draw for each position, because the gaps between the positions that are set are
- * geometric:
+ * So the positions that a row sets do not depend on the order of rows, on batches or on threads.
+ * The gaps between set positions have a geometric distribution, so a row draws one number for each
+ * gap, not for each position:
  *
  *	j = 0
  *	loop	g = gap of the next draw, j += g; stop at j >= k
  *			unless g is QF_GAPS: set position j, j += 1
  *
- * A draw r skips positions one by one while r < 2^64 P(gap > i) = s(i), where s(0) =
- * q and s(i + 1) = mulhi64(s(i), q), but at most QF_GAPS of them.  After QF_GAPS the
- * next draw goes on from there, as the geometric distribution has no memory.  A row
- * takes k p + 1 draws, and k / QF_GAPS more where k is larger than QF_GAPS.
+ * A draw r skips positions while r < 2^64 P(gap > i) = s(i), where s(0) = q and s(i + 1) =
+ * mulhi64(s(i), q), but at most QF_GAPS positions.  The next draw then continues the gap, because
+ * the geometric distribution has no memory.  A row takes k p + 1 draws on average, and k / QF_GAPS
+ * more draws if k > QF_GAPS.
  *
- * c copies of a row set each position with probability 1 - q^c.  Their draws are
- * those of a row with q^c, which squaring gives, in place of q.
+ * c equal rows set each position with probability 1 - q^c.  They are drawn as one row with q^c in
+ * place of q (qf_power()).
  *
- * A table of s gives a gap at once.  It is made for a batch and not kept.
+ * qf_gap() finds a gap in a table of s, which is made for each batch.
  */
 
 /* An odd constant for the mixes that give positions. */
@@ -217,16 +221,19 @@ qf_is_bloom(const qf_params *p)
 /* The most positions that one draw skips. */
 #define QF_GAPS 1024
 
-/* Bits of a block that one mixed word gives. */
+/* The number of positions in a block that one mixed word gives. */
 #define QF_BLOCK_DRAWS (64 / QF_BLOCK_LOG)
 
-/* The highest bits of a draw give an entry of the table's guide; then mostly one step or none is left. */
+/*
+ * The number of highest bits of a draw that select an entry of the guide.  The search in the table
+ * then mostly takes at most one step.
+ */
 #define QF_GUIDE_BITS 10
 #define QF_GUIDE      (1 << QF_GUIDE_BITS)
 
 typedef struct qf_gaps
 {
-	uint32_t count;               /* elements of "beyond": k, but at most QF_GAPS */
+	uint32_t count;               /* number of elements of "beyond": min(k, QF_GAPS) */
 	uint16_t guide[QF_GUIDE + 1]; /* element b: the number of s above b << (64 - QF_GUIDE_BITS) */
 	uint64_t beyond[QF_GAPS];     /* the values s */
 } qf_gaps;
@@ -234,7 +241,10 @@ typedef struct qf_gaps
 /* Make the table for parameters with q > 0. */
 extern void qf_gaps_make(qf_gaps *gaps, const qf_params *p);
 
-/* q to the power of "copies", copies > 0: the chance that none of the copies sets a position. */
+/*
+ * Return q to the power of "copies", which is greater than 0: the chance that none of "copies"
+ * equal rows sets a position.
+ */
 QB_INLINE uint64_t
 qf_power(uint64_t q, uint64_t copies)
 {
@@ -251,14 +261,14 @@ qf_power(uint64_t q, uint64_t copies)
 	return power;
 }
 
-/* h of a fingerprint; seed_key is qb_seed_key(seed). */
+/* Return h of a fingerprint; seed_key is qb_seed_key(seed). */
 QB_INLINE uint64_t
 qf_hash(uint64_t fingerprint, uint64_t seed_key)
 {
 	return qb_hash(fingerprint, seed_key);
 }
 
-/* The number that is mixed and reduced to position j. */
+/* Return the number that is mixed and reduced to position j. */
 QB_INLINE uint64_t
 qf_position_input(uint64_t h, uint32_t j)
 {
@@ -277,7 +287,7 @@ qf_position(uint64_t h, uint32_t j, uint64_t m)
 	return qf_position_of(qf_position_input(h, j), m);
 }
 
-/* The first position of the block of h. */
+/* Return the first position of the block of h. */
 QB_INLINE uint32_t
 qf_block(uint64_t h, uint64_t m)
 {
@@ -285,7 +295,7 @@ qf_block(uint64_t h, uint64_t m)
 }
 
 /*
- * The indexes in a block of positions j = QF_BLOCK_DRAWS * group and following.  Each has
+ * Return the indexes in a block of the positions from QF_BLOCK_DRAWS * group on.  Each index has
  * QF_BLOCK_LOG bits, and the first index is in the lowest bits.
  */
 QB_INLINE uint64_t
@@ -294,7 +304,9 @@ qf_block_draw(uint64_t h, uint32_t group)
 	return qb_mix64(qf_position_input(h, group));
 }
 
-/* Position j in any layout.  Loops over j are faster with one draw for several positions. */
+/*
+ * Return position j in any layout.  Loops over j are faster with one qf_block_draw() for several j.
+ */
 QB_INLINE uint32_t
 qf_any_position(const qf_params *p, uint64_t h, uint32_t j)
 {
@@ -306,7 +318,7 @@ qf_any_position(const qf_params *p, uint64_t h, uint32_t j)
 	return qf_block(h, p->m) + (uint32_t) (draw % QF_BLOCK_BITS);
 }
 
-/* The contribution of a nonce to the draws; computed once per batch. */
+/* Return the nonce's contribution to the draws of a batch. */
 QB_INLINE uint64_t
 qf_nonce_key(uint64_t nonce)
 {
@@ -326,8 +338,8 @@ qf_draw(uint64_t base, uint64_t t)
 }
 
 /*
- * A row whose first draw is below this skips all of its positions, which is the
- * usual case where k p is small.  0 if no draw skips all.
+ * Return the bound below which a row's first draw skips all positions, which is usual if k p is
+ * small.  0: no draw skips all positions.
  */
 QB_INLINE uint64_t
 qf_idle_below(const qf_gaps *gaps, uint32_t k)
@@ -335,7 +347,7 @@ qf_idle_below(const qf_gaps *gaps, uint32_t k)
 	return gaps->count == k ? gaps->beyond[k - 1] : 0;
 }
 
-/* The gap of a draw, 0 .. count. */
+/* Return the gap of a draw, 0 .. count. */
 QB_INLINE uint32_t
 qf_gap(const qf_gaps *gaps, uint64_t draw)
 {
@@ -355,7 +367,7 @@ qf_gap(const qf_gaps *gaps, uint64_t draw)
 	return low;
 }
 
-/* The gap of a draw, computed without a table, one position after another. */
+/* Return the gap of a draw without a table, position by position. */
 QB_INLINE uint32_t
 qf_gap_by_steps(uint64_t q, uint32_t most, uint64_t draw)
 {

@@ -1,21 +1,20 @@
 /*
  * block.c
- *		All pairs: the prepared input, and the counters of one row by index or hybrid.
+ *		All pairs: writes the prepared input, and counts one row by index or hybrid.
  *
- * Index (paper, section 3: sf-gssjoin of Ribeiro-Junior and others): one list
- * for each element, of the sets that have it.  Building it takes O(elements)
- * steps, with random access.
+ * The index (paper, section 3: sf-gssjoin of Ribeiro-Junior and others) has for each element a list
+ * of the sets that have it.  Building the index takes O(elements) steps with random access.
  *
  * src/sets/block.c
  */
 #include "sets/block.h"
 
-/* What filling the index knows of an element. */
+/* An element while the index is being filled. */
 typedef struct element
 {
-	uint64_t begin;  /* where its list begins; for a heavy element its number */
-	uint32_t degree; /* columns in its list */
-	uint32_t filled; /* columns that have been put into the list so far */
+	uint64_t begin;  /* begin of its list; of a heavy element, its number */
+	uint32_t degree; /* number of columns in its list */
+	uint32_t filled; /* number of columns written to the list so far */
 	bool heavy;
 } element;
 
@@ -159,7 +158,7 @@ fill_side(const qset_preparation *p, const qset_side *s, const qset_block *b,
 	}
 }
 
-/* Decide where each element's list begins, or which column of bits an element has. */
+/* Set the begin of each element's list, or the number of a heavy element's column of bits. */
 static void
 assign_lists(const qset_preparation *p, element *e)
 {
@@ -183,7 +182,7 @@ assign_lists(const qset_preparation *p, element *e)
 	}
 }
 
-/* The arrays of an index that is being filled, and how far filling has come. */
+/* The arrays of an index that is being filled, and the numbers of entries so far. */
 typedef struct filling
 {
 	const qset_preparation *p;
@@ -200,7 +199,7 @@ typedef struct filling
 	uint64_t steps;
 } filling;
 
-/* Steps that count for an element that is put into a list: a cache miss. */
+/* The cost of one write to a list, in steps: a cache miss. */
 #define LIST_STEPS 8
 
 QB_INLINE void
@@ -233,9 +232,8 @@ list_column(filling *f, uint64_t column)
 }
 
 /*
- * Make the entries of a row.  With "tail" the lists already have every column
- * up to the row itself, and the row wants only the columns that are added
- * later.
+ * Write the entries of a row.  With "tail", a row is entered directly after its own column.  Its
+ * entries then skip the columns that are in the lists already.
  */
 static void
 enter_row(filling *f, uint64_t row)
@@ -311,24 +309,22 @@ qset_block_fill(const qset_preparation *p, void *block)
 /*
  * ---- the counters of one row, by index or hybrid ----
  *
- * Every method sets the job's counter of each column from "from" on to the
- * number of elements that the column has in common with the row, or to 0 where
- * the sizes already show that the pair cannot pass.  Costs, for k sets of n
- * elements (techniques.c has those of the techniques):
+ * Every method sets the job's counter of each column from "from" on to the number of elements that
+ * the column has in common with the row.  If the sizes already exclude the pair, the counter is 0.
+ * Costs for k sets of n elements (techniques.c has the costs of the techniques):
  *
  *	index		one step for each equal element		paper: sf-gssjoin
  *	hybrid one step for each equal rare element, and for each frequent one that
  *				the row has k/512 vectors
  *
- * The paper's index adds to a triangle of counters in memory by atomic
- * operations; one row of counters at a time stays in the cache.  The hybrid's
- * product of bit matrices is made row by row: carry-save adders add the
- * columns of bits of the row's elements, 512 sets at a time.  The cost grows with the frequent
- * elements of the row.  Devices with tensor cores count the bits of ANDed rows instead.  Here that
- * would cost, for each row, as much as all frequent elements.
+ * The paper's index adds to a triangle of counters in memory by atomic operations.  This file uses
+ * one row of counters at a time, which stays in the cache.  The hybrid multiplies bit matrices row
+ * by row: carry-save adders add the columns of bits of the row's elements, 512 sets at a time.  The
+ * cost grows with the frequent elements of the row.  Devices with tensor cores AND whole rows of
+ * bits and count the set bits, which on a CPU would cost each row as much as all frequent elements.
  */
 
-/* Lists are prefetched this many ahead. */
+/* Lists are prefetched this many entries ahead. */
 #define AHEAD 8
 
 static void
@@ -343,9 +339,8 @@ clear_counts(qset_job *job)
 /* ---- index ---- */
 
 /*
- * Add a row's lists to its counters.  The widths are constants in each call,
- * so the compiler makes one loop for each combination.  The columns of a list
- * differ, so four counters can be read before any is increased.
+ * Add a row's lists to its counters.  The widths are constants in each call, so the compiler makes
+ * one loop for each combination.  The loop reads four columns before it increases their counters.
  */
 QB_INLINE bool
 count_lists(qset_job *job, const uint64_t *entry, uint64_t entries, bool wide_list, bool wide_row)
@@ -404,7 +399,10 @@ add_lists(qset_job *job)
 
 /* ---- hybrid ---- */
 
-/* Set the row's counters from its heavy elements; counters need not be cleared before. */
+/*
+ * Set the row's counters to the counts of its heavy elements.  The counters need not be cleared
+ * before.
+ */
 static bool
 add_columns(qset_job *job)
 {

@@ -1,16 +1,16 @@
 /*
  * block.h
- *		The prepared input of all pairs, in one piece of memory without pointers.
+ *		The prepared input of all pairs, in one memory block without pointers.
  *
  * A head gives each array's offset in bytes from the start; 0 means that the array does not exist.
  * The method decides which arrays exist.  For k rows or columns:
  *
- *	all				set, size [k]		number in the collection, size there
- *	index, hybrid	row_start [k + 1]	the row's first in entry
- *					entry []			slice of an element's list: where, how long
+ *	all				set, size [k]		number and size in the collection
+ *	index, hybrid	row_start [k + 1]	index of the row's first entry
+ *					entry []			slice of a list: position and length
  *					list []				columns that have the element, ascending
- *	hybrid			heavy_start [k + 1]	the row's first in heavy
- *					heavy []			its heavy elements
+ *	hybrid			heavy_start [k + 1]	index of the row's first heavy element
+ *					heavy []			heavy elements of the rows
  *					bits []				each heavy element's column of bits
  *	pairwise, and index of prefixes
  *					offset [k + 1], rank []		the sets
@@ -18,10 +18,9 @@
  *					column_signed [k], signature []		the columns' signatures (filter.h)
  *	bitmap, resident	bits_of [k]		the sets as bitmaps
  *
- * Within one collection a row needs only the columns after it.  So its entry
- * for an element points into the middle of that element's list, and the last
- * column of a list has no entry for it.  Lists of prefixes are in the order of sizes instead, and
- * an entry is a window of such a list (prefix.c).
+ * Within one collection a row needs only later columns.  So its entry for an element is the end of
+ * the element's list, after the row.  The last column of a list has no entry.  Lists of prefixes
+ * are sorted by size, and an entry is a window of a list (prefix.c).
  *
  * src/sets/block.h
  */
@@ -30,7 +29,7 @@
 
 #include "sets/pairs.h"
 
-/* An entry: position in "list" and number of columns. */
+/* An entry is a position in "list" and a number of columns, which has this many bits. */
 #define QSET_LENGTH_BITS 28
 
 QB_INLINE uint64_t
@@ -39,7 +38,7 @@ qset_entry(uint64_t at, uint64_t length)
 	return at << QSET_LENGTH_BITS | length;
 }
 
-/* Where the arrays of one side lie. */
+/* The number of sets of one side, and the offsets of its arrays. */
 typedef struct qset_block_side
 {
 	uint64_t sets;
@@ -56,9 +55,9 @@ typedef struct qset_block
 	bool prefix;
 	bool resident;
 	bool tail;
-	bool same;      /* within one collection */
-	bool wide_list; /* list has numbers of 4 bytes, else of 2 */
-	bool wide_row;  /* counters of 4 bytes, else 2 */
+	bool same;      /* rows and columns are one collection */
+	bool wide_list; /* columns in "list" have 4 bytes, else 2 */
+	bool wide_row;  /* counters have 4 bytes, else 2 */
 	qset_filter filter;
 	qset_block_side row;
 	qset_block_side column;
@@ -70,36 +69,44 @@ typedef struct qset_block
 	uint64_t heavy_start;
 	uint64_t heavy;
 	uint64_t bits;
-	uint64_t fraction;     /* t of the filter, in the form that the sieve of signatures uses */
+	uint64_t fraction;     /* t of the filter times 2^32, for the sieve of signatures */
 	uint64_t bit_words;    /* words of one heavy element's column, a multiple of QSET_BLOCK_WORDS */
 	uint64_t bitmap_words; /* words of one bitmap over the universe */
-	uint64_t most_heavy;   /* the most heavy elements of a row */
+	uint64_t most_heavy;   /* upper bound of a row's heavy elements */
 	uint64_t largest_row;  /* the most elements of a row */
 	uint64_t largest_column;
 	uint64_t bytes;
 } qset_block;
 
-/* Counters in a row's array: the number of columns, rounded up. */
+/*
+ * Return the length of a row's array of counters: the number of columns, rounded up to QSET_BLOCK.
+ */
 QB_INLINE uint64_t
 qset_row_room(const qset_block *b)
 {
 	return (b->column.sets + QSET_BLOCK - 1) / QSET_BLOCK * QSET_BLOCK;
 }
 
-/* The elements of a kept set: their ranks or, if prefixes were made, their numbers by rarity. */
+/*
+ * Return the elements of kept set i, as ranks of the columns, and their number.  Elements that no
+ * column has are dropped.  The next call may overwrite the array.
+ */
 extern const uint32_t *
 qset_side_elements(const qset_preparation *p, const qset_side *s, uint64_t i, uint64_t *count);
 
-/* Lay out the block for the plan's method: set all offsets in its head. */
+/* Fill the head of a block for the plan's method: all sizes and offsets. */
 extern void qset_block_layout(const qset_preparation *p, const qset_plan *plan, qset_block *b);
 
-/* Write the block, except for the index of prefixes. */
+/* Write the head and the arrays of the block, except for the index of prefixes. */
 extern qb_status qset_block_fill(const qset_preparation *p, void *block);
 
-/* prefix.c: fill the index of prefixes, after both sides. */
+/* prefix.c: write the index of prefixes, after the other arrays. */
 extern qb_status qset_fill_windows(const qset_preparation *p, const qset_block *b, uint8_t *block);
 
-/* Account for steps of about a nanosecond each.  False: the work must stop. */
+/*
+ * Count steps of about a nanosecond each, and pause after QSET_PATIENCE steps.  False: the job must
+ * stop.
+ */
 QB_INLINE bool
 qset_spend(qset_job *job, uint64_t steps)
 {
@@ -135,7 +142,9 @@ qset_size_of(const qset_job *job, const qset_block_side *side, uint64_t i)
 	return ((const uint32_t *) (job->block + side->size))[i];
 }
 
-/* Record how many elements the row and a column have in common. */
+/*
+ * Set the counter of a column to the number of elements that the row and the column have in common.
+ */
 QB_INLINE void
 qset_set_count(qset_job *job, uint32_t column, uint64_t count)
 {
@@ -145,18 +154,18 @@ qset_set_count(qset_job *job, uint32_t column, uint64_t count)
 		((uint16_t *) job->count)[column] = (uint16_t) count;
 }
 
-/* Count one row by index or hybrid.  QB_CANCELLED, as for the next two functions. */
+/* Count one row by index or hybrid.  QB_CANCELLED: the job must stop. */
 extern qb_status qset_index_row(qset_job *job);
 
-/* prefix.c: count one row by the index of prefixes. */
+/* prefix.c: count one row by the index of prefixes.  QB_CANCELLED. */
 extern qb_status qset_candidates_row(qset_job *job);
 
-/* techniques.c: count one row by one of the paper's techniques, pair after pair. */
+/* techniques.c: count one row by a technique of the paper, pair after pair.  QB_CANCELLED. */
 extern qb_status qset_technique_row(qset_job *job);
 
 /* ---- measure.c: measuring the input, before plan.c chooses a method ---- */
 
-/* True if the wanted pairs are within one collection. */
+/* True if the request is for pairs within one collection. */
 QB_INLINE bool
 qset_within_one(const qset_request *r)
 {
@@ -164,19 +173,20 @@ qset_within_one(const qset_request *r)
 }
 
 /*
- * Find the sets that can be part of a pair, the degrees of their elements, and
- * the plan's counts.
+ * Find the sets that can be in a pair and the degrees of their elements, and fill the plan's
+ * counts.
  */
 extern qb_status qset_measure(qset_preparation *p);
 
-/* Events of the lists of all elements whose degree is below a bound. */
+/* Return the events of the lists of all elements whose degree is less than "bound". */
 extern uint64_t qset_events_below(const qset_preparation *p, uint64_t bound);
 
 /*
- * Estimate, before prefixes are made, how many elements of prefixes are put into lists or looked up
- * there, and how many events the lists have.  The estimate assumes that all sets are alike, so that
- * the prefixes of all rows together have the rarest of all elements.  There are more events if
- * small sets have frequent elements, or if sets are near copies of others.
+ * Estimate the index of prefixes before prefixes are made.  *entered is the number of elements of
+ * prefixes that are put into lists or looked up in lists, and *events the number of events.  The
+ * estimate assumes that the prefixes of all rows together have the rarest elements.  The true
+ * number of events is greater if small sets have frequent elements, or if sets are near copies of
+ * other sets.
  */
 extern void qset_expect_prefixes(const qset_preparation *p, double *entered, double *events);
 

@@ -1,14 +1,14 @@
 /*
  * builder.c
- *		Making a collection from rows (set id, element) in any order.
+ *		Makes a collection from rows (set id, element) in any order.
  *
  * src/sets/builder.c
  */
 #include "sets/builder.h"
 
 /*
- * The write positions of FEW_SETS sets stay in the cache.  More sets are
- * divided into PARTS ranges, so that the positions of one range stay there.
+ * The write positions of FEW_SETS sets fit into the cache.  More sets are divided into RANGES
+ * ranges, so that the write positions of one range fit.
  */
 #define FEW_SETS 4096
 #define RANGES   256
@@ -73,8 +73,8 @@ reserve_rows(qset_builder *b, uint64_t more)
 }
 
 /*
- * True if there are more rows, sets or elements than the limits allow.  Duplicates that have not
- * been dropped count.
+ * True if rows, sets or elements exceed the limits.  Duplicate rows count if they were not dropped
+ * yet.
  */
 static bool
 too_many(const qset_builder *b)
@@ -118,8 +118,7 @@ qset_builder_add(qset_builder *b, const int64_t *id, const uint64_t *low, const 
 }
 
 /*
- * The codes of another collection's sets and elements in this builder.  The caller releases both
- * arrays.
+ * The builder's codes of another collection's sets and elements.  The caller releases both arrays.
  */
 typedef struct translation
 {
@@ -128,7 +127,8 @@ typedef struct translation
 } translation;
 
 /*
- * True if the collection's elements are of the builder's kind.  The builder may have no elements.
+ * True if the collection's elements have the builder's type and width, or the collection has no
+ * sets.
  */
 static bool
 matches(const qset_builder *b, const qset_collection *c)
@@ -136,7 +136,10 @@ matches(const qset_builder *b, const qset_collection *c)
 	return c->sets == 0 || (c->wide == b->elements.wide && qb_keys_match(&b->keys, &c->keys));
 }
 
-/* Allocate the arrays that translate the keys of a collection, and room for "rows" rows. */
+/*
+ * Translate the keys of a collection to codes, and allocate space for "rows" more rows.  The caller
+ * calls translated(), also after an error.
+ */
 static qb_status
 translate(qset_builder *b, const qset_collection *c, uint64_t rows, translation *t)
 {
@@ -158,8 +161,8 @@ translate(qset_builder *b, const qset_collection *c, uint64_t rows, translation 
 }
 
 /*
- * Release the translation.  If the status is QB_OK, rows were added, so check that they are not too
- * many.
+ * Release the translation.  Returns QB_TOO_MANY if the status is QB_OK and the builder exceeds its
+ * limits.
  */
 static qb_status
 translated(const qset_builder *b, translation *t, qb_status status)
@@ -192,8 +195,8 @@ qset_builder_add_collection(qset_builder *b, const qset_collection *c)
 /* ---- images ---- */
 
 /*
- * The head of an image.  The keys of sets, the lower and upper halves of
- * elements, and the rows follow.
+ * The head of an image.  It precedes the keys of sets, the lower halves of elements, the upper
+ * halves of wide elements, and the rows.
  */
 typedef struct image_head
 {
@@ -214,7 +217,9 @@ qset_builder_image_bytes(const qset_builder *b)
 			   sizeof(uint64_t);
 }
 
-/* The keys of an image as a collection without ranks, and its rows. */
+/*
+ * Set *keys to a collection without ranks that has the keys of an image.  Returns the image's rows.
+ */
 static const uint64_t *
 open_image(const void *image, qset_collection *keys)
 {
@@ -284,7 +289,7 @@ qset_builder_add_image(qset_builder *b, const void *image)
 
 /* ---- making the collection ---- */
 
-/* Arrays that are needed only while the collection is made; the caller releases them. */
+/* Temporary arrays for making the collection; the caller releases them. */
 typedef struct ranks
 {
 	uint32_t *set;
@@ -292,7 +297,7 @@ typedef struct ranks
 	uint64_t *next;
 } ranks;
 
-/* Set where each set's elements begin, in the order of the ids.  Duplicates count. */
+/* Set the offset of each set, in the order of the ids.  Duplicate rows count. */
 static void
 set_offsets(const qset_builder *b, const uint32_t *set_rank, uint64_t *offset)
 {
@@ -307,7 +312,7 @@ set_offsets(const qset_builder *b, const uint32_t *set_rank, uint64_t *offset)
 		offset[i + 1] += offset[i];
 }
 
-/* A row, with ranks in place of codes. */
+/* Return a row with ranks in place of codes. */
 QB_INLINE uint64_t
 ranked(const ranks *r, uint64_t row)
 {
@@ -332,9 +337,9 @@ scatter(const qset_builder *b, const ranks *r, uint32_t *rank)
 }
 
 /*
- * Does the work of scatter() for so many sets that their write positions do not fit into the cache.
- * Rows first go to one of PARTS ranges of sets.  Within a range the write positions are few and lie
- * close together.
+ * Do the work of scatter() for so many sets that their write positions do not fit into the cache.
+ * A first pass divides the rows into at most RANGES ranges of sets.  The write positions within one
+ * range fit.
  */
 static qb_status
 scatter_by_range(const qset_builder *b, const ranks *r, const uint64_t *offset, uint32_t *rank)
@@ -384,7 +389,6 @@ fill(const qset_builder *b, qset_collection *out, const ranks *r)
 	return QB_OK;
 }
 
-/* Puts rows into their sets in any order. */
 qb_status
 qset_builder_group(const qset_builder *b, qset_collection *out)
 {
@@ -396,7 +400,7 @@ qset_builder_group(const qset_builder *b, qset_collection *out)
 	*out = (qset_collection){ .keys = b->keys, .wide = b->elements.wide };
 	out->sets = b->sets.used;
 	out->universe = b->elements.used;
-	out->elements = b->rows; /* an upper bound until duplicates are gone */
+	out->elements = b->rows; /* an upper bound until duplicates are dropped */
 	out->memory = b->memory;
 	if (r.set && r.element && r.next)
 		status = qset_collection_alloc(out, b->memory);
@@ -412,7 +416,7 @@ qset_builder_group(const qset_builder *b, qset_collection *out)
 	return status;
 }
 
-/* Sorts each set by itself, because a set stays in the cache. */
+/* Sort set by set, because one set fits into the cache. */
 qb_status
 qset_builder_finish(qset_builder *b, qset_collection *out)
 {

@@ -2,13 +2,12 @@
  * builder.h
  *		Makes a collection from rows (set id, element) in any order, by one process or by several.
  *
- * Ids and elements get codes in the order in which they first come
- * (dictionary.h).  A row is kept as its two codes, in eight bytes.  At the end the
- * codes become ranks, one pass puts each row's element into its set, and each
- * set is sorted by itself.  When many rows have come, duplicates are dropped before the end.  So
- * memory is bounded by twice the distinct rows.  Collections
- * are merged by building one collection from the rows of all.  That looks
- * codes up once for each distinct element, not once for each row.
+ * Ids and elements get codes in the order of their first rows (dictionary.h).  A row is stored as
+ * its two codes, in eight bytes.  At the end ranks replace the codes, one pass puts each row's
+ * element into its set, and each set is sorted.  From QSET_COMPACT rows on, duplicates are dropped
+ * before the array of rows grows.  So memory is bounded by twice the distinct rows.  Collections
+ * are merged by building one collection from the rows of all collections.  A merge looks up one
+ * code for each distinct element, not for each row.
  *
  * src/sets/builder.h
  */
@@ -18,10 +17,10 @@
 #include "sets/collection.h"
 #include "sets/dictionary.h"
 
-/* Rows are taken in batches of this many, so that table lookups overlap. */
+/* Rows are added in batches of this many, so that their table lookups overlap. */
 #define QSET_BATCH QSET_DICTIONARY_AT_ONCE
 
-/* From this many rows on, duplicates are dropped before more memory is taken. */
+/* From this many rows on, duplicates are dropped before the array of rows grows. */
 #define QSET_COMPACT (UINT64_C(1) << 24)
 
 typedef struct qset_builder
@@ -35,77 +34,82 @@ typedef struct qset_builder
 	const qb_memory *memory;
 } qset_builder;
 
-/* An empty builder; needs no memory yet. */
+/* Make an empty builder.  Allocates no memory. */
 extern void
 qset_builder_init(qset_builder *b, bool wide, const qb_keys *keys, const qb_memory *memory);
 extern void qset_builder_free(qset_builder *b);
 
 /*
- * Add rows; high is NULL unless the builder is wide, else QB_MISMATCH.  After
- * QB_NO_MEMORY or QB_TOO_MANY the builder can only be freed.
+ * Add rows.  high is NULL unless the builder is wide, else QB_MISMATCH.  After QB_NO_MEMORY or
+ * QB_TOO_MANY the builder can only be freed.
  */
 extern qb_status qset_builder_add(qset_builder *b, const int64_t *id, const uint64_t *low,
 								  const uint64_t *high, uint64_t rows);
 
-/* Add the rows of a collection of the same width and kind of keys, else QB_MISMATCH. */
+/*
+ * Add the rows of a collection.  QB_MISMATCH: the collection's width or type of keys differs from
+ * the builder's.
+ */
 extern qb_status qset_builder_add_collection(qset_builder *b, const qset_collection *c);
 
 /*
- * An image is a copy of a builder without pointers, with which another process
- * on this machine continues.  It holds the keys of the codes, then the rows.
- * Nothing in it is sorted, so making it costs no more than copying.  "image" is aligned to 8 bytes.
- * Readers trust that it comes from qset_builder_write(), and check only its width and kind of keys.
+ * An image is a copy of a builder without pointers, from which another process on this machine
+ * continues.  It has the keys of the codes, then the rows.  Its keys and rows are unsorted, so
+ * making an image takes no longer than copying.  "image" is aligned to 8 bytes.  Readers trust that
+ * qset_builder_write() made it, and check only its width and type of keys.
  */
 extern uint64_t qset_builder_image_bytes(const qset_builder *b);
 extern void qset_builder_write(const qset_builder *b, void *image);
 extern uint64_t qset_builder_image_rows(const void *image);
 extern const qb_keys *qset_builder_image_keys(const void *image, bool *wide);
 
-/* Add the rows of an image of the same width and kind of keys, else QB_MISMATCH. */
+/*
+ * Add the rows of an image.  QB_MISMATCH: the image's width or type of keys differs from the
+ * builder's.
+ */
 extern qb_status qset_builder_add_image(qset_builder *b, const void *image);
 
 /*
- * Make a collection of all rows for runs.c.  Its sets are not sorted, and duplicates stay.  The
+ * Make a collection of all rows, for runs.c.  Its sets are unsorted and may have duplicates.  The
  * builder does not change.
  */
 extern qb_status qset_builder_group(const qset_builder *b, qset_collection *out);
 
-/*
- * Make the collection of all rows.  The builder loses its duplicates, but does not change
- * otherwise.
- */
+/* Make the collection of all rows.  The builder does not change. */
 extern qb_status qset_builder_finish(qset_builder *b, qset_collection *out);
 
 /*
  * ---- runs.c: one collection made of the runs of several processes, shard by shard ----
  *
- * A run has the rows of one builder, grouped by set (qset_builder_group), in
- * one block of memory that all processes see.  The processes cut the elements
- * and the ids of all runs into shards of about the same size, and each
- * process takes one shard after another:
+ * A run has the rows of one builder, grouped by set (qset_builder_group()), in one memory block
+ * that all processes can read.  The processes cut the elements and the ids of all runs into shards
+ * of about the same size, and each process takes one shard after another:
  *
  *	qset_shard_elements	the distinct elements of a shard, and their numbers in it
  *	qset_shard_number		these numbers among the elements of all shards
  *	qset_shard_sets		the sets of a shard: all their elements, sorted once
- *	qset_runs_join		one process puts the shards one behind the other
+ *	qset_runs_join		one process concatenates the shards
  *
- * All processes must be done with one step before any process begins the next.
- * No process sorts or looks up a row of another process's shard.  The last step only copies.  A set
- * is never cut, so the largest set limits how much faster many processes are.
+ * All processes must finish a step before any process begins the next step.  No process sorts or
+ * looks up a row of another process's shard.  The last step only copies.  A set is never divided,
+ * so the largest set limits the speedup.
  *
- * Blocks are trusted to come from qset_run_write(), so nothing in them is checked.
+ * Readers trust that qset_run_write() made a block, and check nothing in it.
  */
 
-/* The most shards that elements and ids are cut into. */
+/* The greatest number of shards. */
 #define QSET_MOST_SHARDS 128
 
 typedef struct qset_run
 {
-	qset_collection rows; /* sets are not sorted, and may have an element twice */
-	uint32_t *number;     /* number of each element, first in its shard, later in all */
+	qset_collection rows; /* sets are unsorted, and may have an element twice */
+	uint32_t *number;     /* number of each element: first in its shard, later among all elements */
 } qset_run;
 
-/* The bytes of a block, which is aligned to 8; writing a block; finding a block's arrays. */
+/*
+ * Return the bytes of a block, write a block, and find a block's arrays.  A block is aligned to 8
+ * bytes.
+ */
 extern uint64_t qset_run_bytes(const qset_collection *grouped);
 extern void qset_run_write(const qset_collection *grouped, void *block);
 extern void qset_run_open(qset_run *run, void *block);
@@ -129,16 +133,15 @@ typedef struct qset_runs
 } qset_runs;
 
 /*
- * Cut all runs into "shards" shards, by samples.  Every process finds the same cuts.  QB_MISMATCH
- * if the runs' elements are not of one kind, or QB_NO_MEMORY.
+ * Cut all runs into "shards" shards, by samples of the keys.  Every process computes the same cuts.
+ * QB_MISMATCH: the elements of the runs have different types.  QB_NO_MEMORY.
  */
 extern qb_status qset_runs_cut(qset_runs *runs, uint32_t shards);
 
 /*
- * A shard is a collection, whose arrays are made in two steps.  The caller provides the arrays,
- * with as much room as qset_shard_room() says.  qset_shard_elements() fills low[], high[] and
- * universe; qset_shard_sets()
- * fills id[], offset[], rank[], sets and elements.  QB_NO_MEMORY.
+ * A shard is a collection whose arrays the caller allocates, with the lengths that
+ * qset_shard_room() returns.  qset_shard_elements() fills low[], high[] and universe.
+ * qset_shard_sets() fills id[], offset[], rank[], sets and elements.  QB_NO_MEMORY.
  */
 typedef struct qset_room
 {
@@ -152,7 +155,7 @@ extern qb_status qset_shard_elements(const qset_runs *runs, uint32_t shard, qset
 extern void qset_shard_number(const qset_runs *runs, uint32_t shard, uint64_t first);
 extern qb_status qset_shard_sets(const qset_runs *runs, uint32_t shard, qset_collection *out);
 
-/* Join all shards into the whole collection.  Also QB_TOO_MANY. */
+/* Join all shards into one collection.  QB_NO_MEMORY or QB_TOO_MANY. */
 extern qb_status qset_runs_join(const qset_collection *shard, uint32_t shards, const qb_keys *keys,
 								qset_collection *out, const qb_memory *memory);
 

@@ -148,12 +148,12 @@ qset_collection_map(const qset_collection *from, const qset_collection *to, uint
 	return QB_OK;
 }
 
-/* Steps that count for finding a set by its id. */
+/* The cost of finding a set by its id, in steps. */
 #define FIND_STEPS 64
 
 /*
- * Find the sets with these ids, which are distinct and ascending.  Replaces each id by the number
- * of its set, and marks the set's elements.  Counts sets and elements.
+ * Find the sets with these ids, which are distinct and ascending.  Replaces each found id by the
+ * number of its set, marks the set's elements in used[], and counts sets and elements.
  */
 static void
 measure_subset(qset_collection *to, const qset_collection *from, int64_t *id, uint64_t ids,
@@ -180,7 +180,7 @@ measure_subset(qset_collection *to, const qset_collection *from, int64_t *id, ui
 		to->universe += used[i];
 }
 
-/* Copy the sets that number[] names; used[] becomes the ranks in the copy. */
+/* Copy the sets that number[] names.  used[] becomes the rank of each element in the copy. */
 static void
 copy_subset(qset_collection *to, const qset_collection *from, const int64_t *number, uint32_t *used)
 {

@@ -2,20 +2,18 @@
  * collection.h
  *		A collection of sets in memory, set id -> elements, and its byte format.
  *
- * An element's number is its rank: the index of its value among all values that
- * occur.  So the methods always work on 4-byte numbers.  The values are
- * integers (exact, ascending as signed numbers) or 128-bit fingerprints of
- * other types (ascending as unsigned numbers, upper half first).  A collection
- * depends on the pairs (set id, element) alone: ids ascend, each set has an
- * element, each element occurs in a set.  It may be larger than 1 GB.
+ * An element's number is its rank: the index of its value among all values of the collection.  So
+ * the methods always work on 4-byte numbers.  The values are integers (in signed order) or 128-bit
+ * fingerprints of other types (in unsigned order, upper half first).  The pairs (set id, element)
+ * alone determine a collection: ids ascend, each set has an element, and each element is in a set.
+ * A collection may be larger than 1 GB.
  *
  *	id[0 .. sets-1]				ascending
  *	offset[0 .. sets]			set s has rank[offset[s] .. offset[s + 1] - 1]
  *	rank[0 .. elements-1]		ascending within a set
  *	low[], high[0 .. universe-1]	the value of a rank; integers have no high
  *
- * Methods also take collections with empty sets, which only tests make.  A
- * collection never changes once it is made.
+ * Methods accept empty sets, which only tests make.  A finished collection never changes.
  *
  * src/sets/collection.h
  */
@@ -27,12 +25,12 @@
 
 typedef struct qset_collection
 {
-	qb_keys keys; /* kind of the elements */
+	qb_keys keys; /* type of the elements */
 	bool wide;    /* elements are 128-bit fingerprints */
 
 	uint64_t sets;
 	uint64_t elements; /* sum of the sets' sizes */
-	uint64_t universe; /* distinct elements */
+	uint64_t universe; /* number of distinct elements */
 
 	int64_t *id;
 	uint64_t *offset;
@@ -43,11 +41,11 @@ typedef struct qset_collection
 	const qb_memory *memory;
 } qset_collection;
 
-/* Allocate zeroed arrays for the sizes that are set.  QB_NO_MEMORY leaves no array. */
+/* Allocate zeroed arrays for the sizes in *c.  QB_NO_MEMORY: no array remains allocated. */
 extern qb_status qset_collection_alloc(qset_collection *c, const qb_memory *memory);
 extern void qset_collection_free(qset_collection *c);
 
-/* A copy with memory of its own. */
+/* Make "to" a copy of "from", with arrays of its own. */
 extern qb_status
 qset_collection_copy(qset_collection *to, const qset_collection *from, const qb_memory *memory);
 
@@ -57,29 +55,29 @@ qset_collection_copy(qset_collection *to, const qset_collection *from, const qb_
  */
 extern qb_status qset_collection_sort(qset_collection *c, const qb_memory *memory);
 
-/* Bytes of all arrays. */
+/* Return the bytes of all arrays. */
 extern uint64_t qset_collection_memory(const qset_collection *c);
 
-/* The number of the set with this id, or -1. */
+/* Return the number of the set with this id, or -1. */
 extern int64_t qset_collection_find(const qset_collection *c, int64_t id);
 
 /*
- * The number of elements that are less than a given element.  high is 0 unless the collection is
- * wide.
+ * Return the number of elements that are less than the given element.  high is 0 unless the
+ * collection is wide.
  */
 extern uint64_t qset_collection_lower(const qset_collection *c, uint64_t low, uint64_t high);
 
-/* The rank of an element, or -1. */
+/* Return the rank of an element, or -1. */
 extern int64_t qset_collection_rank(const qset_collection *c, uint64_t low, uint64_t high);
 
 /*
- * Make a collection of the sets with the given ids.  The ids may be in any order, and some may have
- * no set.  The collection has ranks of its own.
+ * Make a collection of the sets with the given ids, in any order.  Ids without a set are ignored.
+ * The new collection has new ranks.
  */
 extern qb_status qset_collection_subset(qset_collection *to, const qset_collection *from,
 										const int64_t *id, uint64_t ids, const qb_memory *memory);
 
-/* True if both collections have elements of one kind.  One of them may have no sets. */
+/* True if both collections have elements of one type.  A collection without sets fits any type. */
 QB_INLINE bool
 qset_collections_match(const qset_collection *a, const qset_collection *b)
 {
@@ -88,16 +86,16 @@ qset_collections_match(const qset_collection *a, const qset_collection *b)
 }
 
 /*
- * Set map[rank in "from"] to the rank of the same element in "to", or to
- * UINT32_MAX if "to" lacks the element.  O(universes).  QB_MISMATCH.
+ * Set map[rank in "from"] to the rank of the same element in "to", or to UINT32_MAX if "to" lacks
+ * the element.  Takes time proportional to both universes.  QB_MISMATCH.
  */
 extern qb_status
 qset_collection_map(const qset_collection *from, const qset_collection *to, uint32_t *map);
 
 /*
- * Number the elements of two collections in their order.  An element of both collections gets one
- * number: number_a[rank in a] = number_b[rank in b].  "numbers" is the number of distinct elements.
- * QB_MISMATCH.
+ * Number the elements of two collections in ascending order.  An element of both collections gets
+ * one number: number_a[rank in a] = number_b[rank in b].  "numbers" is the number of distinct
+ * elements.  QB_MISMATCH.
  */
 extern qb_status qset_collection_join(const qset_collection *a, const qset_collection *b,
 									  uint32_t *number_a, uint32_t *number_b, uint64_t *numbers);
@@ -114,7 +112,7 @@ qset_set_ranks(const qset_collection *c, uint64_t set)
 	return c->rank + c->offset[set];
 }
 
-/* The order of elements: -1, 0 or 1. */
+/* Compare element i of a with element j of b: -1, 0 or 1. */
 QB_INLINE int
 qset_element_compare(const qset_collection *a, uint64_t i, const qset_collection *b, uint64_t j)
 {
@@ -129,8 +127,8 @@ qset_element_compare(const qset_collection *a, uint64_t i, const qset_collection
 /*
  * ---- the byte format (format.c) ----
  *
- * Little-endian.  The bytes depend on the pairs (set id, element) alone, so
- * equal collections are equal byte by byte.
+ * Little-endian.  The pairs (set id, element) alone determine the bytes, so equal collections have
+ * equal bytes.
  *
  *	at	bytes
  *	0	3	"QSS"
@@ -148,9 +146,9 @@ qset_element_compare(const qset_collection *a, uint64_t i, const qset_collection
  *	56	8	zero
  *	64		body
  *
- * Body: the distinct elements in their order, then the sets in the order of
- * their ids.  A number is seven bits a byte, lowest first, the upper bit set in
- * all but the last, in as few bytes as possible.
+ * Body: the distinct elements in ascending order, then the sets in the order of their ids.  A
+ * number has as few bytes as possible, with seven bits in each byte, the lowest first.  The upper
+ * bit is set in all bytes but the last.
  *
  *	elements	integers: the first in 8 bytes, each next as its distance to the
  *				one before, minus 1; fingerprints: 16 bytes, upper half first
@@ -159,7 +157,7 @@ qset_element_compare(const qset_collection *a, uint64_t i, const qset_collection
  */
 
 /*
- * Fields that depend on each other, and who compares them:
+ * The fields that depend on each other, and the code that compares them:
  *
  *	kind, family			qset_read(): without a family there are neither sets nor a
  *							collation, and the kind is 1.  The caller: kind 1 if keys of the
@@ -168,26 +166,26 @@ qset_element_compare(const qset_collection *a, uint64_t i, const qset_collection
  *	sets, elements, universe	qset_read(): each set has an element, each element is in a set
  *	sizes, length of body	qset_read(): the body ends with the last set
  *
- * Of two collections, width and keys are compared by qset_collections_match(), with which
- * all functions of two collections begin.
+ * All functions of two collections call qset_collections_match() first, which compares width and
+ * keys.
  */
 
 #define QSET_FORMAT_VERSION 1
 #define QSET_HEADER_BYTES   64
 
-/* The bytes of a serialized collection: their number, and writing them. */
+/* Return the number of bytes of a serialized collection, and write these bytes. */
 extern uint64_t qset_flat_size(const qset_collection *c);
 extern void qset_write(const qset_collection *c, uint8_t *out);
 
 /*
- * Read the sizes of a collection, its kind of keys, and whether it is wide, from a
- * header of QSET_HEADER_BYTES; nothing is checked.
+ * Read the sizes, the type of keys and the width of a collection from a header of
+ * QSET_HEADER_BYTES, without any check.
  */
 extern void qset_read_sizes(const uint8_t *header, qset_collection *sizes);
 
 /*
- * Make a collection from untrusted bytes.  Checks every rule of the format.  Takes at most ten
- * times the length in memory.
+ * Make a collection from untrusted bytes.  Checks every rule of the format.  Allocates at most ten
+ * times "length" bytes.
  */
 extern qb_status
 qset_read(qset_collection *c, const uint8_t *bytes, uint64_t length, const qb_memory *memory);

@@ -1,6 +1,6 @@
 /*
  * dictionary.c
- *		Codes of keys: numbers in the order in which they first come.
+ *		Codes of keys: numbers in the order in which keys first occur.
  *
  * src/sets/dictionary.c
  */
@@ -8,19 +8,19 @@
 
 #include "base/slot.h"
 
-/* Slots of the first table. */
+/* Number of slots of the first table. */
 #define FIRST_SLOTS 64
 
 /*
- * Keys are dense if their range is at most SPARSEST times their number.  A direct array then has at
- * most 2 * SPARSEST items of 4 bytes for each key.
+ * Keys are dense if their range is at most SPARSEST times their number.  A direct table then has at
+ * most 2 * SPARSEST slots of 4 bytes for each key.
  */
 #define SPARSEST 8
 
-/* Direct tables below this size stay in a cache and need no prefetch. */
+/* Direct tables with fewer slots than this fit into a cache and need no prefetch. */
 #define FETCHED (UINT64_C(1) << 17)
 
-/* Steps that count for a key that is put into a large table: one or two cache misses. */
+/* The cost of putting a key into a large table, in steps: one or two cache misses. */
 #define KEY_STEPS 16
 
 /* A key to be sorted, and its code. */
@@ -55,7 +55,7 @@ first_slot(const qset_dictionary *l, uint64_t hash)
 	return hash & (l->slots - 1);
 }
 
-/* The hash of a key; "high" is the upper half of a wide key. */
+/* Return the hash of a key; "high" is the upper half of a wide key. */
 QB_INLINE uint64_t
 hash_of(bool wide, uint64_t low, uint64_t high)
 {
@@ -63,7 +63,8 @@ hash_of(bool wide, uint64_t low, uint64_t high)
 }
 
 /*
- * Make a table of "slots" slots with all codes.  The old table stays until the new one is complete.
+ * Make a hash table of "slots" slots with all codes.  The old table is released after the new table
+ * is complete.
  */
 static qb_status
 make_slots(qset_dictionary *l, uint64_t slots, const qb_memory *memory)
@@ -92,7 +93,7 @@ make_slots(qset_dictionary *l, uint64_t slots, const qb_memory *memory)
 	return QB_OK;
 }
 
-/* Make a new code; there is room for it. */
+/* Make a new code.  The arrays of keys must have space for it. */
 QB_INLINE uint32_t
 new_code(qset_dictionary *l, uint64_t low, uint64_t high)
 {
@@ -162,9 +163,9 @@ widen(const uint64_t *key, uint64_t n, int64_t *least, int64_t *most)
 }
 
 /*
- * Make a direct table of all keys and "more", if they are dense.  Otherwise do not change the
- * table.  The new table extends further on the side where keys were missing.  Ids usually grow, so
- * the table need not be remade again after a few keys.
+ * Make a direct table of all keys and "more" if they are dense; if not, change nothing.  The new
+ * table has spare slots on the side where keys were missing.  Ids usually grow, so the table need
+ * not be remade after a few more keys.
  */
 static qb_status
 make_direct(qset_dictionary *l, const uint64_t *more, uint32_t n, const qb_memory *memory)
@@ -225,7 +226,7 @@ look_up_direct(qset_dictionary *l, const uint64_t *low, uint32_t n, uint32_t *co
 
 /* ---- both layouts ---- */
 
-/* Make room for the keys of "more" new codes. */
+/* Allocate space for the keys of "more" new codes. */
 static qb_status
 reserve_keys(qset_dictionary *l, uint64_t more, const qb_memory *memory)
 {
@@ -251,7 +252,7 @@ reserve_keys(qset_dictionary *l, uint64_t more, const qb_memory *memory)
 	return QB_OK;
 }
 
-/* Make sure that the table has room for these keys. */
+/* Make sure that the table has slots for these keys. */
 static qb_status
 reserve(qset_dictionary *l, const uint64_t *low, uint32_t n, const qb_memory *memory)
 {
@@ -309,8 +310,8 @@ qset_dictionary_of_all(qset_dictionary *l, const uint64_t *low, const uint64_t *
 /* ---- order ---- */
 
 /*
- * Sort stably by key, with a radix sort from the lowest byte.  Bytes that are equal in all keys are
- * skipped.
+ * Sort by key with a stable radix sort from the lowest byte.  A byte that is equal in all keys
+ * takes no pass.
  */
 static void
 sort_items(item **items, uint64_t n, item **scratch, const qb_memory *memory)
@@ -386,7 +387,7 @@ rank_slots(const qset_dictionary *l, uint32_t *rank, uint64_t *low, uint64_t *hi
 	return status;
 }
 
-/* The direct table holds the codes in the order of their keys. */
+/* A direct table has the codes in the order of their keys. */
 static qb_status
 rank_direct(const qset_dictionary *l, uint32_t *rank, uint64_t *low, const qb_memory *memory)
 {

@@ -1,6 +1,6 @@
 /*
  * filter.c
- *		Which pairs are wanted.
+ *		The filter of pairs: least count, least Jaccard index, and order.
  *
  * src/sets/filter.c
  */
@@ -8,13 +8,17 @@
 
 typedef unsigned __int128 u128;
 
-/* No union reaches 2^32, so every pair with a common element passes below this. */
+/*
+ * A union has less than 2^32 elements, so a pair with a common element passes any least index below
+ * this.
+ */
 #define LEAST_JACCARD 0x1p-33
 
 /*
- * The simplest fraction strictly between a/b and c/d, by their common continued fraction.  While
- * both have one whole part, it is a term of the result.  After that the next whole number is the
- * simplest.  All numbers are below 2^100.
+ * Set *p / *q to the simplest fraction strictly between a/b and c/d.  If a whole number lies
+ * between these bounds, the least whole number is the simplest fraction.  If no whole number lies
+ * between the bounds, their common whole part is the next term of the result's continued fraction.
+ * All numbers are less than 2^100.
  */
 static void
 simplest_between(u128 a, u128 b, u128 c, u128 d, u128 *p, u128 *q)
@@ -42,7 +46,7 @@ simplest_between(u128 a, u128 b, u128 c, u128 d, u128 *p, u128 *q)
 	*q = rest_p;
 }
 
-/* The simplest fraction among the reals that round to j, LEAST_JACCARD <= j < 1. */
+/* Set the simplest fraction among the reals that round to j, LEAST_JACCARD <= j < 1. */
 static void
 fraction_of(double j, uint64_t *numerator, uint64_t *denominator)
 {
@@ -55,7 +59,7 @@ fraction_of(double j, uint64_t *numerator, uint64_t *denominator)
 	memcpy(&bits, &j, sizeof(bits));
 	mantissa = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
 	shift = 1075 - (int) (bits >> 52);
-	/* half a unit in the last place to both sides; below a power of two half as much */
+	/* half a unit in the last place to both sides of j, but a quarter below a power of two */
 	if (mantissa == UINT64_C(1) << 52)
 		simplest_between((u128) mantissa * 4 - 1, (u128) 1 << (shift + 2), (u128) mantissa * 2 + 1,
 						 (u128) 1 << (shift + 1), &p, &q);

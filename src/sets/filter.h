@@ -1,17 +1,15 @@
 /*
  * filter.h
- *		Which pairs are wanted: least count, least Jaccard index, and the best pairs of each set in
- *		an order; signatures, which exclude most of the other pairs.
+ *		The filter of pairs: least count, least Jaccard index and order; signatures of sets.
  *
- * The Jaccard index of a pair is a fraction of two integers, common / union,
- * and is compared exactly with the least index.  The least index comes as a
- * double, which for most fractions is only the nearest double.  For example, 0.8 is slightly more
- * than 4/5.  So the double stands for the simplest fraction that rounds to it.  0.8 means 4/5, and
- * 1.0 / 3 means 1/3.  For pairs whose union is below 2^26 this gives the result of comparing two
- * doubles.
- * For larger unions our comparison is exact, and comparing doubles is not.
+ * The Jaccard index of a pair is a fraction of two integers, common / union, and is compared
+ * exactly with the least index.  The least index is passed as a double, which for most fractions is
+ * only the nearest double.  For example, 0.8 is slightly more than 4/5.  So the double is taken for
+ * the simplest fraction that rounds to it: 0.8 means 4/5, and 1.0 / 3 means 1/3.  If the union of a
+ * pair is less than 2^26, a comparison of two doubles would give the same result.  For larger
+ * unions only the comparison of fractions is exact.
  *
- * The Jaccard index of two empty sets is taken as 0.
+ * The Jaccard index of two empty sets is 0.
  *
  * src/sets/filter.h
  */
@@ -20,7 +18,7 @@
 
 #include "sets/sets.h"
 
-/* What makes a pair better than another pair of the same set: the greater ... */
+/* The number by which the pairs of a set are ordered; a pair with a greater number is better. */
 typedef enum qset_order
 {
 	QSET_BY_JACCARD, /* Jaccard index */
@@ -33,15 +31,15 @@ typedef enum qset_order
 typedef struct qset_filter
 {
 	uint64_t min_count;
-	uint64_t numerator; /* of the least Jaccard index */
+	uint64_t numerator; /* numerator of the least Jaccard index */
 	uint64_t denominator;
-	uint64_t top;     /* the number of best pairs that each set keeps; 0: all */
-	qset_order order; /* which pairs are best; devices know only the Jaccard index */
+	uint64_t top;     /* number of best pairs of each set; 0: all pairs */
+	qset_order order; /* which pairs are best; devices support only the Jaccard index */
 } qset_filter;
 
 /*
- * A pair that passed: the numbers of its sets, the elements in both, and the elements in at least
- * one.
+ * A pair that passes: the numbers of its sets, the number of elements in both sets, and the number
+ * of elements in at least one set.
  */
 typedef struct qset_pair
 {
@@ -51,18 +49,18 @@ typedef struct qset_pair
 	uint32_t either;
 } qset_pair;
 
-/* QB_BAD_FILTER if min_count < 0 or min_jaccard is not in 0 .. 1. */
+/* Make a filter.  QB_BAD_FILTER: min_count < 0, or min_jaccard is not in 0 .. 1. */
 extern qb_status
 qset_filter_init(qset_filter *f, int64_t min_count, double min_jaccard, uint64_t top);
 
-/* True if sets without a common element can pass. */
+/* True if pairs without a common element can pass. */
 QB_INLINE bool
 qset_filter_passes_nothing(const qset_filter *f)
 {
 	return f->min_count == 0 && f->numerator == 0;
 }
 
-/* True if a pair passes that has "common" elements in both sets and "either" in at least one. */
+/* True if a pair passes with "common" elements in both sets and "either" in at least one. */
 QB_INLINE bool
 qset_filter_pass(const qset_filter *f, uint64_t common, uint64_t either)
 {
@@ -74,8 +72,8 @@ qset_filter_pass(const qset_filter *f, uint64_t common, uint64_t either)
 }
 
 /*
- * The least count with which a set of this size can pass, whatever the other
- * set: J <= common / union <= common / size.
+ * Return the least count with which a set of this size can pass with any other set: J <= common /
+ * union <= common / size.
  */
 QB_INLINE uint64_t
 qset_filter_least(const qset_filter *f, uint64_t size)
@@ -90,14 +88,14 @@ qset_filter_least(const qset_filter *f, uint64_t size)
 }
 
 /*
- * Sizes that the other set of a passing pair may have: from size * J to
- * size / J, and at least min_count.
+ * Set the least and the greatest size of the other set of a passing pair: from size * J, but at
+ * least min_count, to size / J.
  */
 extern void qset_filter_sizes(const qset_filter *f, uint64_t size, uint64_t *least, uint64_t *most);
 
 /*
- * The largest size that the other set may have if at most "common" elements of
- * a set of this size can be in both: common / (size + most - common) >= J.
+ * Return the greatest size of the other set if at most "common" elements are in both sets: common /
+ * (size + most - common) >= J.
  */
 QB_INLINE uint64_t
 qset_filter_most(const qset_filter *f, uint64_t size, uint64_t common)
@@ -114,14 +112,14 @@ qset_filter_most(const qset_filter *f, uint64_t size, uint64_t common)
 	return either < size ? 0 : either - size > UINT32_MAX ? UINT64_MAX : (uint64_t) either - size;
 }
 
-/* The size of b, given that of a. */
+/* Return the size of set b, given the size of set a. */
 QB_INLINE uint64_t
 qset_pair_size_b(const qset_pair *pair, uint64_t size)
 {
 	return (uint64_t) pair->either + pair->common - size;
 }
 
-/* The divisor of "common" in an order other than that by the Jaccard index. */
+/* Return the divisor of "common" in an order other than the order by the Jaccard index. */
 QB_INLINE uint64_t
 qset_order_whole(qset_order order, uint64_t size, const qset_pair *pair)
 {
@@ -132,8 +130,8 @@ qset_order_whole(qset_order order, uint64_t size, const qset_pair *pair)
 }
 
 /*
- * True if x comes before y.  Both are pairs of the same set a, which has "size" elements.  If the
- * order does not decide, the greater Jaccard index comes first, then the smaller b.
+ * True if x is better than y.  Both are pairs of one set a, which has "size" elements.  If the
+ * order does not decide, the greater Jaccard index is better, then the smaller b.
  */
 QB_INLINE bool
 qset_pair_better(qset_order order, uint64_t size, const qset_pair *x, const qset_pair *y)
@@ -153,60 +151,56 @@ qset_pair_better(qset_order order, uint64_t size, const qset_pair *x, const qset
 	return left != right ? left > right : x->b < y->b;
 }
 
-/* The order with a name, or -1. */
+/* Return the order with this name, or -1. */
 extern int qset_order_of(const char *name);
 
 /*
- * ---- signatures of sets: a bound of the number of common elements, without looking at elements
- * ----
+ * ---- signatures of sets: a bound of the common elements, without reading elements ----
  *
- * A signature is a row of bits, and each element of the set sets one of them.  A bit
- * that only one of two signatures has comes from an element that only this set has.
- * So with d such bits
+ * A signature is an array of bits, and each element of a set sets one bit.  A bit that is set in
+ * only one of two signatures is set by an element that the other set lacks.  So with d such bits
  *
- *	2 * common <= |A| + |B| - d
+ *   2 * common <= |A| + |B| - d
  *
- * and most candidates of prefixes are left out before their elements are looked at
- * (Sandes, Teodoro and Melo, "Bitmap filter", Information Systems 2020).  The more
- * bits for a set, the fewer elements share one.  So the length grows with the size:
- * level l has 2^l words, about two bits for each element.  The first half of a
- * signature, ORed with the second, is the signature of the level below.  So a row is
- * compared with columns of any level.
+ * and most candidates of prefixes are excluded before their elements are read (Sandes, Teodoro and
+ * Melo, "Bitmap filter", Information Systems 2020).  In a longer signature fewer elements share a
+ * bit.  So the length grows with the size of the set: level l has 2^l words, about two bits for
+ * each element.  The two halves of a signature, ORed, are the signature of the next lower level.
+ * So a row is compared with columns of any level.
  *
- * A pair passes if common >= max(min_count, (|A| + |B|) * t), where t is
- * J / (1 + J).  Here t is a number of 32 bits behind the point, rounded down, so
- * the sieve errs only on the side of letting a pair through.
+ * A pair passes if common >= max(min_count, (|A| + |B|) * t), where t is J / (1 + J).  t is stored
+ * with 32 fractional bits, rounded down, so the sieve excludes no pair that passes.
  */
 
-/* Signatures have 1, 2, 4 ... 64 words. */
+/* The number of levels: signatures have 1, 2, 4 ... 64 words. */
 #define QSET_SIGNATURE_LEVELS 7
 
-/* The largest sets of level 0, with a word. */
+/* The size of the largest sets of level 0, whose signature is one word. */
 #define QSET_SIGNATURE_SETS 32
 
-/* What the sieve knows of a column. */
+/* The size of a column, and its signature, for the sieve. */
 typedef struct qset_signed
 {
 	uint32_t size;
-	uint32_t at; /* of its signature, in words */
+	uint32_t at; /* offset of its signature, in words */
 } qset_signed;
 
-/* A row, and the data with which its candidates are compared. */
+/* A row, and the data with which its candidates are sieved. */
 typedef struct qset_sieve
 {
 	const qset_signed *column;
 	const uint64_t *signature; /* the signatures of all columns */
-	uint32_t from;             /* earlier columns are not wanted */
+	uint32_t from;             /* columns with smaller numbers are excluded */
 	uint64_t row_size;
 	uint64_t row_known; /* number of the row's elements that any column has */
 	uint64_t fraction;  /* t, times 2^32 */
 	uint64_t min_count;
-	int least_level; /* the least level of the columns that can pass */
+	int least_level; /* the least level of columns that can pass */
 	int most_level;
-	uint64_t row[1 << QSET_SIGNATURE_LEVELS]; /* level l: from 2^l on; none beyond most_level */
+	uint64_t row[1 << QSET_SIGNATURE_LEVELS]; /* level l: from index 2^l on, up to most_level */
 } qset_sieve;
 
-/* The level of sets of a size. */
+/* Return the level of sets of this size. */
 QB_INLINE int
 qset_signature_level(uint64_t size)
 {
@@ -217,14 +211,14 @@ qset_signature_level(uint64_t size)
 	return level;
 }
 
-/* The size of the largest sets of a level. */
+/* Return the size of the largest sets of a level. */
 QB_INLINE uint64_t
 qset_signature_largest(int level)
 {
 	return level < QSET_SIGNATURE_LEVELS - 1 ? (uint64_t) QSET_SIGNATURE_SETS << level : UINT64_MAX;
 }
 
-/* t of a filter, times 2^32. */
+/* Return t of a filter, times 2^32. */
 QB_INLINE uint64_t
 qset_signature_fraction(const qset_filter *f)
 {
@@ -232,7 +226,7 @@ qset_signature_fraction(const qset_filter *f)
 					   ((unsigned __int128) f->numerator + f->denominator));
 }
 
-/* Make the signature of a level, which is zero before.  Neighbours get different bits. */
+/* Set the bits of a signature, which is zero before.  Neighbouring elements set different bits. */
 QB_INLINE void
 qset_signature_make(uint64_t *signature, int level, const uint32_t *element, uint64_t n)
 {
@@ -247,7 +241,7 @@ qset_signature_make(uint64_t *signature, int level, const uint32_t *element, uin
 	}
 }
 
-/* Make the row's signatures of all levels up to the last. */
+/* Make the row's signatures of levels 0 to most_level. */
 QB_INLINE void
 qset_sieve_row(qset_sieve *s, const uint32_t *element, uint64_t n)
 {
@@ -262,8 +256,8 @@ qset_sieve_row(qset_sieve *s, const uint32_t *element, uint64_t n)
 }
 
 /*
- * Write the columns of a list that may pass to "out", which has room for all.  Returns how many.
- * All columns are of one level.  "wide" is a constant in each call.
+ * Write the columns of a list that may pass to "out", which has space for all columns.  Returns
+ * their number.  All columns are of one level.  "wide" is a constant in each call.
  */
 QB_INLINE uint32_t
 qset_sieve_each(const qset_sieve *s, int level, const void *list, uint64_t n, bool wide,
@@ -293,7 +287,7 @@ qset_sieve_each(const qset_sieve *s, int level, const void *list, uint64_t n, bo
 	return kept;
 }
 
-/* qset_sieve_each() for any "wide"; each instruction set compiles it for itself. */
+/* Call qset_sieve_each() with constants.  Each instruction set compiles its own version. */
 QB_INLINE uint32_t
 qset_sieve_list(const qset_sieve *s, int level, const void *list, uint64_t n, bool wide,
 				uint32_t *out)

@@ -31,7 +31,7 @@ enum
 
 static const char magic[3] = { 'Q', 'S', 'S' };
 
-/* Where the next bytes go.  With p NULL bytes are only counted. */
+/* The destination and the number of written bytes.  If p is NULL, bytes are only counted. */
 typedef struct writer
 {
 	uint8_t *p;
@@ -61,7 +61,8 @@ put_number(writer *w, uint64_t x)
 }
 
 /*
- * Write the next number of an ascending sequence: the first in full, each other one as a distance.
+ * Write the next number of an ascending sequence: the first number in full, each later number as a
+ * distance.
  */
 static void
 put_next(writer *w, uint64_t i, uint64_t x, uint64_t before)
@@ -129,7 +130,7 @@ qset_write(const qset_collection *c, uint8_t *out)
 
 /* ---- reading ---- */
 
-/* Bytes that are still to be read; "bad" stays true once they broke a rule. */
+/* Bytes that are still to be read; "bad" is true after a broken rule. */
 typedef struct reader
 {
 	const uint8_t *p;
@@ -152,7 +153,7 @@ get_fixed(reader *r)
 	return x;
 }
 
-/* Read a number that has more than one byte, or is at the end of the bytes. */
+/* Read a number that has more than one byte, or is cut off by the end of the bytes. */
 static uint64_t
 get_long_number(reader *r)
 {
@@ -169,7 +170,7 @@ get_long_number(reader *r)
 		if (byte < 128)
 		{
 			if (byte == 0 && i > 0)
-				break; /* could be shorter */
+				break; /* not as short as possible */
 			return x;
 		}
 	}
@@ -185,7 +186,9 @@ get_number(reader *r)
 	return get_long_number(r);
 }
 
-/* Read the next number of an ascending sequence of signed numbers; "before" is its predecessor. */
+/*
+ * Read the next number of an ascending sequence of signed numbers; "before" is the number before.
+ */
 static int64_t
 get_next(reader *r, uint64_t i, int64_t before)
 {
@@ -286,8 +289,8 @@ reserved_bits_zero(const uint8_t *bytes)
 }
 
 /*
- * True if the bytes may suffice for these sizes.  A set takes at least two bytes beside those of
- * its elements.
+ * True if the body may be long enough for these sizes.  A set takes at least two bytes in addition
+ * to the bytes of its elements.
  */
 static bool
 sizes_possible(const qset_collection *c, uint64_t body)

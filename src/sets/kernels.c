@@ -1,7 +1,6 @@
 /*
  * kernels.c
- *		The plain inner loops: bitmaps of sets, and sets as strictly ascending arrays of integers,
- *		with the choice between merging and galloping.
+ *		Plain loops for bitmaps and sorted arrays; the choice between merging and galloping.
  *
  * src/sets/kernels.c
  */
@@ -9,9 +8,7 @@
 
 /* ---- sorted arrays ---- */
 
-/*
- * True if a set of n elements is so much smaller than one of m elements that galloping is faster.
- */
+/* True if n is so much less than m that galloping is faster than merging. */
 static bool
 much_smaller(uint64_t n, uint64_t m)
 {
@@ -107,10 +104,10 @@ sieve(const qset_sieve *s, int level, const void *list, uint64_t n, bool wide, u
 /*
  * ---- BI, bitmap-based intersection: one bit for each element of the universe ----
  *
- * Naive: all sets have bitmaps, and a pair costs |E|/64 words of AND and popcount
- * (qset_kernels.and_count).  Dynamic (Bisson and Fatica): one set at a time has a bitmap,
- * and each set compared with it costs one probe for each of its elements
- * (qset_kernels.probe).  Clearing the bitmap walks the set again instead of the universe.
+ * BI-naive: all sets have bitmaps, and a pair costs |E|/64 words of AND and popcount
+ * (qset_kernels.and_count).  BI-dynamic (Bisson and Fatica): one set at a time has a bitmap.  Each
+ * set that is compared with this set costs one probe for each element (qset_kernels.probe).  The
+ * bitmap is cleared only at the elements of its set.
  */
 
 void

@@ -1,12 +1,11 @@
 /*
  * measure.c
- *		All pairs: measuring the input, and the prefixes of its sets.
+ *		All pairs: measures the input, and makes the prefixes of its sets.
  *
- * The counts are exact: the sets that can be part of a pair, the degree of
- * each element (how many of the sets have it), and the steps of an index,
- * which follow from the degrees.  Counting looks at each element once.  The
- * steps of prefixes can be counted only after the prefixes are made, so plan.c
- * asks for prefixes only where they may pay.
+ * The counts are exact: the sets that can be in a pair, the degree of each element (the number of
+ * these sets that have it), and the steps of an index, which the degrees determine.  Counting reads
+ * each element once.  The steps of prefixes can be counted only after the prefixes are made, so
+ * plan.c makes prefixes only if prefixes are likely to be the fastest method.
  *
  * src/sets/measure.c
  */
@@ -14,7 +13,7 @@
 
 /* ---- measuring ---- */
 
-/* Keep the sets that can be part of a pair. */
+/* Find the sets that are large enough to be in a pair. */
 static qb_status
 keep_sets(qset_side *s, const qset_request *r)
 {
@@ -141,13 +140,14 @@ qset_events_below(const qset_preparation *p, uint64_t bound)
 
 /* ---- prefixes ---- */
 
-/* Prefixes up to this length are selected; longer ones are cut from the sorted set. */
+/* Prefixes up to this length are selected; longer prefixes are cut from the sorted set. */
 #define MOST_SELECTED 8
 
 /*
- * Prefix filtering: two sets with at least t elements in common share one of
- * the first |A| - t + 1 of A and of the first |B| - t + 1 of B in any common
- * order.  In the order of rarity a prefix has the shortest lists.
+ * Return the length of the prefix of a set of this size.  Prefix filtering: let two sets have at
+ * least t elements in common.  In any order of elements, the first |A| - t + 1 elements of A and
+ * the first |B| - t + 1 of B then have a common element.  In the order of rarity a prefix has the
+ * shortest lists.
  */
 static uint64_t
 prefix_length(const qset_preparation *p, uint64_t size)
@@ -157,7 +157,7 @@ prefix_length(const qset_preparation *p, uint64_t size)
 	return least <= size ? size - least + 1 : 0;
 }
 
-/* Number the elements by rarity: one counting sort by degree. */
+/* Number the elements in the order of rarity, with a counting sort of their degrees. */
 static qb_status
 order_by_rarity(qset_preparation *p)
 {
@@ -178,8 +178,8 @@ order_by_rarity(qset_preparation *p)
 }
 
 /*
- * Write the least "length" of n different numbers, in ascending order, by insertion.  This is fast
- * if "length" is small, since most numbers are greater than all that were kept.
+ * Write the least "length" of n different numbers to "out", in ascending order, by insertion.
+ * Insertion is fast if "length" is small, since most numbers are greater than all selected numbers.
  */
 static void
 select_least(const uint32_t *item, uint64_t n, uint64_t length, uint32_t *out)
@@ -203,7 +203,10 @@ select_least(const uint32_t *item, uint64_t n, uint64_t length, uint32_t *out)
 	}
 }
 
-/* Elements whose number by rarity is below this are in only one set. */
+/*
+ * Return the number of elements that at most one set has.  These elements have the least numbers by
+ * rarity.  0 for pairs between two collections.
+ */
 static uint32_t
 lonely_elements(const qset_preparation *p)
 {
@@ -213,8 +216,9 @@ lonely_elements(const qset_preparation *p)
 }
 
 /*
- * Take the rarest elements of one set.  Elements that no column has, or within one collection no
- * other set, are rarer still.  They count in the length of the prefix, but have no list.
+ * Write the prefix of one set, and return its length.  Elements that no column has, or within one
+ * collection no other set, are rarer than all other elements.  These elements count in the length
+ * of the prefix, but have no list.
  */
 static uint64_t
 take_prefix(const qset_preparation *p, const qset_side *s, uint64_t i, uint32_t *out)
@@ -246,7 +250,7 @@ take_prefix(const qset_preparation *p, const qset_side *s, uint64_t i, uint32_t 
 	return length;
 }
 
-/* Upper bound of the elements in all prefixes of one side. */
+/* Return an upper bound of the elements in all prefixes of one side. */
 static uint64_t
 prefix_room(const qset_preparation *p, const qset_side *s)
 {
@@ -280,7 +284,7 @@ take_prefixes(const qset_preparation *p, qset_side *s)
 	return QB_OK;
 }
 
-/* Count the events of the lists of prefixes. */
+/* Return the number of events of the lists of prefixes. */
 static uint64_t
 prefix_events(const qset_preparation *p)
 {

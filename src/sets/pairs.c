@@ -1,7 +1,6 @@
 /*
  * pairs.c
- *		All pairs: the input and a row's counters by each method; a shard of the rows, and
- *		its pairs that pass.
+ *		All pairs: counts the rows of a shard, returns the pairs that pass, and makes shards.
  *
  * src/sets/pairs.c
  */
@@ -9,7 +8,7 @@
 
 #include "sets/block.h"
 
-/* Counters that one call of find16() or find32() looks at. */
+/* The number of counters that one call of find16() or find32() reads. */
 #define SCAN 4096
 
 static const uint32_t *
@@ -36,8 +35,8 @@ qset_fill(qset_preparation *p, void *block)
 /* ---- opening and closing ---- */
 
 /*
- * Room for found columns.  The candidates of prefixes may be all columns, and
- * are sorted together; other methods find columns in portions.
+ * Return the length of the array of found columns.  With prefixes: all columns, and an equal number
+ * for sorting.  With other methods: the columns of SCAN counters.
  */
 static uint64_t
 found_room(const qset_block *b)
@@ -144,7 +143,6 @@ qset_job_row_of(const qset_job *job, uint32_t set)
 
 /* ---- rows ---- */
 
-/* Count the job's row by the method of the block. */
 static qb_status
 count_row(qset_job *job)
 {
@@ -159,7 +157,9 @@ count_row(qset_job *job)
 	}
 }
 
-/* Count the job's row.  A row whose counters cannot reach the least count has no found columns. */
+/*
+ * Begin and count the job's row.  A row that is too small for the least count has no found columns.
+ */
 static qb_status
 start_row(qset_job *job)
 {
@@ -184,7 +184,7 @@ start_row(qset_job *job)
 	return count_row(job);
 }
 
-/* Look at the next counters; false: the row has no more counters. */
+/* Find columns among the next counters.  False: the row has no more counters. */
 static bool
 find_more(qset_job *job)
 {
@@ -208,14 +208,14 @@ find_more(qset_job *job)
 	return true;
 }
 
-/* Data that all pairs of a row share, so that a loop over the pairs need not look it up. */
+/* Data that all pairs of a row have in common, read once for each row. */
 typedef struct row_view
 {
 	const qset_filter *filter;
 	const void *count;
 	const uint32_t *column_size;
 	const uint32_t *column_set;
-	uint64_t itself; /* the column that is the row itself, or no column */
+	uint64_t itself; /* the column that is the row's own set; UINT64_MAX: none */
 	uint32_t set;
 	uint32_t size;
 	bool wide;
@@ -236,7 +236,7 @@ view_row(const qset_job *job)
 					   .wide = b->wide_row };
 }
 
-/* Make the pair of the row and a column; false: the pair does not pass. */
+/* Set *pair to the pair of the row and a column.  False: the pair does not pass. */
 QB_INLINE bool
 make_pair(const row_view *row, uint32_t column, qset_pair *pair)
 {
@@ -251,8 +251,8 @@ make_pair(const row_view *row, uint32_t column, qset_pair *pair)
 }
 
 /*
- * Make the pairs of many columns in a loop without a condition.  All these pairs pass, because only
- * the count matters.
+ * Make the pairs of found columns in a loop without a branch.  All pairs pass, because the filter
+ * has only a least count.
  */
 static void
 make_pairs(const row_view *row, const uint32_t *column, uint64_t count, qset_pair *out)
@@ -270,7 +270,7 @@ make_pairs(const row_view *row, const uint32_t *column, uint64_t count, qset_pai
 	}
 }
 
-/* Hand out found pairs while there is room.  Returns how many. */
+/* Write at most "room" found pairs to "out".  Returns their number. */
 static uint64_t
 take_found(qset_job *job, qset_pair *out, uint64_t room)
 {
@@ -280,7 +280,7 @@ take_found(qset_job *job, qset_pair *out, uint64_t room)
 	uint32_t end = job->found_count;
 	uint64_t n = 0;
 
-	/* found columns have the least count, and no later column is the row itself */
+	/* found columns have the least count, and no later column is the row's own set */
 	if (job->head->tail && row.filter->numerator == 0 && !job->head->prefix)
 	{
 		n = end - at < room ? end - at : room;
@@ -301,7 +301,7 @@ pair_before(const qset_pair *x, const qset_pair *y)
 	return x->a != y->a ? x->a < y->a : x->b < y->b;
 }
 
-/* Sort by a, then b: a merge sort from the bottom up.  The result is in "pair". */
+/* Sort pairs by a, then b, by a bottom-up merge sort.  The result is in "pair". */
 static void
 sort_pairs(qset_pair *pair, uint64_t count, qset_pair *scratch)
 {
@@ -354,9 +354,9 @@ qset_finish_top(qset_pair *pair, uint64_t count, qset_pair *scratch)
 	return kept;
 }
 
-/* ---- handing out ---- */
+/* ---- returning pairs ---- */
 
-/* Go through all pairs of the row and keep the best. */
+/* Find the best of all pairs of the row, and sort the best pairs by b. */
 static void
 find_best(qset_job *job)
 {
@@ -375,7 +375,7 @@ find_best(qset_job *job)
 	job->best_next = 0;
 }
 
-/* Begin a row: count it and, with "top", find its best pairs. */
+/* Count a row and, with "top", find its best pairs. */
 static qb_status
 begin_row(qset_job *job)
 {
@@ -390,7 +390,7 @@ begin_row(qset_job *job)
 	return status;
 }
 
-/* Hand out pairs of the row while there is room.  False: the row has no more pairs. */
+/* Write pairs of the row until *n is "room".  False: the row has no more pairs. */
 static bool
 take_pairs(qset_job *job, qset_pair *out, uint64_t room, uint64_t *n)
 {
@@ -429,17 +429,16 @@ qset_job_next(qset_job *job, qset_pair *out, uint64_t room, uint64_t *count)
 /*
  * ---- all pairs: cutting the rows into shards of about the same work ----
  *
- * Shards are ranges, so the pairs of one shard come before the pairs of the
- * next.  The prepared input gives the steps of a row.  They follow from the lengths of its lists
- * or, for methods that look at one pair after another, from its size.
- * Cutting takes O(entries) steps, once.
+ * Shards are ranges of rows, so the pairs of one shard precede the pairs of the next shard.  The
+ * steps of a row are estimated from the lengths of its lists or, for methods that count pair after
+ * pair, from its size.  Cutting takes O(entries) steps.
  */
 
-/* Counters looked at, and sets of a column of bits added, in one step. */
+/* The number of counters read in one step, and of sets of a column of bits added in one step. */
 #define SCANNED 16
 #define ADDED   100
 
-/* Steps that count for beginning a pair. */
+/* The cost of beginning a pair, in steps. */
 #define PAIR_STEPS 16
 
 static uint64_t
@@ -458,7 +457,7 @@ listed_steps(const qset_block *b, const uint8_t *block, uint64_t row, uint64_t c
 	return steps;
 }
 
-/* The approximate number of steps of a row; at least one. */
+/* Return the approximate number of steps of a row, at least 1. */
 static uint64_t
 row_steps(const qset_job *job, uint64_t row)
 {
@@ -471,7 +470,7 @@ row_steps(const qset_job *job, uint64_t row)
 	return 1 + columns * (b->resident ? b->bitmap_words / QSET_BLOCK_WORDS + 1 : size + PAIR_STEPS);
 }
 
-/* Steps of row_steps() itself for a row. */
+/* Return the number of steps that row_steps() itself takes for a row. */
 static uint64_t
 asking_steps(const qset_job *job, uint64_t row)
 {
@@ -480,7 +479,7 @@ asking_steps(const qset_job *job, uint64_t row)
 	return job->head->row_start != 0 ? start[1] - start[0] + 5 : 5;
 }
 
-/* As row_steps(), or 0 if the job is to stop. */
+/* Return row_steps(), or 0 if the job must stop. */
 static uint64_t
 job_steps(void *context, uint64_t row)
 {
@@ -520,7 +519,7 @@ qset_job_split(qset_job *job, uint64_t *first, uint64_t shards)
 
 /* ---- the best pairs of one set ---- */
 
-/* Let the item at the root sink to its place among the first "count" items. */
+/* Move the pair at the root down to its position in a heap of "count" pairs. */
 static void
 sink(const qset_best *best, uint64_t count)
 {
@@ -564,10 +563,10 @@ qset_best_offer(qset_best *best, const qset_pair *pair)
 	best->count++;
 }
 
-/* Steps that count for sinking an item among millions: some cache misses. */
+/* The cost of sinking a pair in a heap of millions, in steps: some cache misses. */
 #define SINK_STEPS 64
 
-/* Moves the worst of the remaining pairs to their end, again and again. */
+/* Repeatedly move the worst of the remaining pairs behind the remaining pairs. */
 void
 qset_best_sort(qset_best *best, const qb_memory *memory)
 {

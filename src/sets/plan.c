@@ -2,11 +2,11 @@
  * plan.c
  *		All pairs: the choice of the method by cost.
  *
- * A cost is the estimated time of one processor in ns.  It multiplies counts by thirteen
- * constants.  The counts of the index are exact.  Those of its prefixes are expected
- * first, and are exact once the prefixes are made (measure.c).
+ * A cost is the estimated time of one processor in ns.  It multiplies counts by thirteen constants.
+ * The counts of the index are exact.  The counts of prefixes are estimated first, and are exact
+ * after the prefixes are made (measure.c).
  *
- * The constants are rough.  If any of them is halved or doubled, the choice is hardly worse
+ * The constants are rough.  A constant of half or twice its value hardly makes the choice worse
  * (docs/engineering/sets-methods.md).  "make sets-model" compares the choice with the fastest
  * method.
  *
@@ -17,47 +17,50 @@
 /* ---- constants of the cost model, in ns ---- */
 
 #define NS_EVENT     0.3   /* one increment of a counter */
-#define NS_ELEMENT   5.0   /* one element put into the index, or looked up there */
+#define NS_ELEMENT   5.0   /* one element put into the index, or looked up in the index */
 #define NS_FAR       10.0  /* one element put into an index that is too large for the caches */
-#define NS_COUNTER   0.07  /* one counter cleared and looked at */
+#define NS_COUNTER   0.07  /* one counter cleared and read */
 #define NS_COLUMN    2.0   /* 512 bits of an element's column, or of two sets' bitmaps */
-#define NS_SPREAD    25.0  /* 512 counters made of the columns that were added */
-#define NS_WORD      3.0   /* one word of a set's bitmap made */
+#define NS_SPREAD    25.0  /* 512 counters computed from the added columns */
+#define NS_WORD      3.0   /* one word of a set's bitmap written */
 #define NS_SIZES     1.0   /* the sizes of one pair checked */
-#define NS_PAIR      20.0  /* beginning one pair of bitmaps */
+#define NS_PAIR      20.0  /* the begin of one pair of bitmaps */
 #define NS_SORT      7.0   /* one element sorted by rarity */
 #define NS_WINDOW    40.0  /* one element of a prefix: put into a list, or its window found */
-#define NS_CANDIDATE 1.5   /* one event of the prefixes; windows leave out half of the events */
-#define NS_SIGNED    0.075 /* one element in the signature of an event's column */
+#define NS_CANDIDATE 1.5   /* one event of the prefixes; windows exclude half of the events */
+#define NS_SIGNED    0.075 /* one element of an event's column, compared by signatures */
 
 /*
- * From this many distinct elements on, arrays with an item for each element do
- * not stay in the caches.
+ * From this many distinct elements on, arrays with an item for each element do not fit into the
+ * caches.
  */
 #define FAR_UNIVERSE (UINT64_C(1) << 18)
 
-/* The number of sets of each side whose sizes are compared. */
+/* The number of sets of each side that fraction_alike() samples. */
 #define SOME_SETS 100
 
-/* If columns of bits take more than this, they do not stay in the second-level cache. */
+/* The most bytes of all columns of bits, which fit into the second-level cache. */
 #define MOST_BITS (UINT64_C(4) << 20)
 
 /*
- * Bytes of the arrays of a block, except for the bitmaps of all sets, relative to the collections.
- * A collection takes 4 bytes an element and 16 a set.  A block takes at most 16 an element (ranks,
- * entries and lists of prefixes) and 32 a set.
+ * The bytes of a block without bitmaps of all sets, relative to the bytes of the collections.  A
+ * collection has 4 bytes for each element and 16 for each set.  A block has at most 16 bytes for
+ * each element (ranks, entries and lists of prefixes) and 32 for each set.
  */
 #define ENOUGH_FACTOR 5
 #define ENOUGH_HEAD   4096
 
-/* The most bytes of all bitmaps together, unless the request gives a limit or asks for them. */
+/*
+ * The most bytes of the bitmaps of all sets, unless the request sets a limit or requests these
+ * bitmaps.
+ */
 #define MOST_RESIDENT (UINT64_C(1) << 30)
 
 /* ---- costs ---- */
 
 /*
- * Choose the least degree of heavy elements: a column of bits must be cheaper
- * than a list, and all columns of bits must fit.
+ * Choose the least degree of heavy elements.  A heavy element's column of bits must be cheaper than
+ * its list, and all columns of bits must fit into MOST_BITS.
  */
 static void
 choose_heavy(qset_preparation *p)
@@ -82,7 +85,7 @@ choose_heavy(qset_preparation *p)
 	plan->light_events = qset_events_below(p, bound);
 }
 
-/* The number of occurrences of heavy elements in rows. */
+/* Return the number of occurrences of heavy elements in rows. */
 static double
 heavy_entries(const qset_preparation *p)
 {
@@ -94,7 +97,7 @@ heavy_entries(const qset_preparation *p)
 	return (double) entries;
 }
 
-/* True if there is room for the bitmaps of all sets at once. */
+/* True if the bitmaps of all sets fit into the limit of memory. */
 static bool
 resident_fits(const qset_preparation *p)
 {
@@ -108,7 +111,7 @@ resident_fits(const qset_preparation *p)
 	return b.bytes <= limit;
 }
 
-/* The average size of a column. */
+/* Return the average size of a column. */
 static uint64_t
 column_size(const qset_preparation *p)
 {
@@ -116,8 +119,9 @@ column_size(const qset_preparation *p)
 }
 
 /*
- * The fraction of pairs whose sizes allow them to pass, estimated from some sets of each side.  A
- * pair is weighted by the sizes of both sets, because it meets in their elements.
+ * Return the fraction of pairs whose sizes allow them to pass, estimated from a sample of each
+ * side.  A pair's weight is the product of its sizes, because its expected number of common
+ * elements grows with this product.
  */
 static double
 fraction_alike(const qset_preparation *p)
@@ -149,9 +153,9 @@ fraction_alike(const qset_preparation *p)
 }
 
 /*
- * The paper's techniques, pair by pair.  Bitmaps of all sets are worth comparing with the index.
- * The other techniques never are.  Their cost is taken to be the cost of the row's bitmap, so that
- * a query that names one of them gets workers.
+ * Set the costs of the paper's techniques.  Only bitmaps of all sets can be faster than the index.
+ * All other techniques are given the cost of the row's bitmap, so that a query that names one of
+ * them gets parallel workers.
  */
 static void
 cost_techniques(qset_preparation *p, double pairs, double alike)
@@ -185,7 +189,7 @@ cost_index(qset_preparation *p, double pairs)
 	double build = (double) (plan->row_elements + plan->column_elements) * put;
 	double lookups = (double) plan->row_elements * NS_ELEMENT + pairs * NS_COUNTER;
 	double heavy = heavy_entries(p);
-	double added = heavy < plan->rows ? heavy : (double) plan->rows; /* rows that have any */
+	double added = heavy < plan->rows ? heavy : (double) plan->rows; /* rows with a heavy element */
 	double blocks = (plan->tail ? 0.5 : 1) * (double) plan->columns / QSET_BLOCK + 1;
 
 	plan->build[QSET_INDEX] = plan->build[QSET_HYBRID] = build;
@@ -194,7 +198,7 @@ cost_index(qset_preparation *p, double pairs)
 							  blocks * (heavy * NS_COLUMN + added * NS_SPREAD) - heavy * NS_ELEMENT;
 }
 
-/* The cheapest method that "auto" may take; QSET_AUTO if none is possible. */
+/* Return the cheapest method that "auto" may choose; QSET_AUTO: no method is possible. */
 static int
 cheapest(const qset_plan *plan)
 {
@@ -207,7 +211,7 @@ cheapest(const qset_plan *plan)
 	return best;
 }
 
-/* The cost of making prefixes of "entered" elements, and of making their index. */
+/* Return the cost of making prefixes of "entered" elements, and of making their index. */
 static double
 prefix_build(const qset_preparation *p, double entered)
 {
@@ -219,8 +223,8 @@ prefix_build(const qset_preparation *p, double entered)
 }
 
 /*
- * The cost of counting by prefixes whose lists have "events" events.  "alike" is the fraction of
- * pairs whose sizes allow them to pass.  Windows leave out all other pairs.
+ * Return the cost of counting by prefixes whose lists have "events" events.  "alike" is the
+ * fraction of pairs whose sizes allow them to pass.  Windows exclude all other pairs.
  */
 static double
 prefix_count(const qset_preparation *p, double events, double alike)
@@ -229,9 +233,10 @@ prefix_count(const qset_preparation *p, double events, double alike)
 }
 
 /*
- * True if the request asks for prefixes, or they are likely to pay.  Without a least Jaccard index
- * they seldom pay, unless pairs have nearly all elements in common.  Their exact events are known
- * only after they are made, which may cost as much as a whole search.
+ * True if the request is for prefixes, or if prefixes are likely to be fastest.  Without a least
+ * Jaccard index prefixes seldom are, unless pairs have nearly all elements in common.  The exact
+ * number of events is known only after the prefixes are made, which may take as long as a whole
+ * search.
  */
 static bool
 prefixes_promise(const qset_preparation *p, double alike)
@@ -253,7 +258,7 @@ prefixes_promise(const qset_preparation *p, double alike)
 	return prefix_build(p, entered) + prefix_count(p, events, alike) < p->plan.cost[rival];
 }
 
-/* The cost of the index of prefixes.  The prefixes are made already. */
+/* Set the cost of the index of prefixes, after the prefixes were made. */
 static void
 cost_prefixes(qset_preparation *p, double alike)
 {
@@ -268,7 +273,7 @@ cost_prefixes(qset_preparation *p, double alike)
 	plan->build[QSET_INDEX] = build;
 }
 
-/* Set the bytes of each method, and mark methods that do not fit as impossible. */
+/* Set the bytes of each method, and the cost of methods that exceed the limit to -1. */
 static void
 limit_memory(qset_preparation *p)
 {
@@ -289,8 +294,8 @@ limit_memory(qset_preparation *p)
 }
 
 /*
- * Choose the method.  "auto" takes the cheapest one.  Of the techniques it considers only the
- * bitmaps of all sets, which win for a few large sets.
+ * Choose the method.  "auto" chooses the cheapest method.  Of the techniques "auto" considers only
+ * bitmaps of all sets, which are fastest for a few large sets.
  */
 static qb_status
 choose_method(qset_preparation *p)

@@ -1,12 +1,12 @@
 /*
  * postings.c
- *		The sets that are most similar to one.
+ *		Finds the sets that are most similar to one set.
  *
  * src/sets/postings.c
  */
 #include "sets/pairs.h"
 
-/* Steps that count for an element that is put into a list: a cache miss. */
+/* The cost of putting an element into a list, in steps: a cache miss. */
 #define FAR_STEPS 16
 
 uint64_t
@@ -27,7 +27,8 @@ qset_postings_free(qset_postings *p)
 }
 
 /*
- * Write each set into the lists of its elements.  begin[r] is where the next set of element r goes.
+ * Write each set into the lists of its elements.  begin[r] is the index of the next set in the list
+ * of element r.
  */
 static void
 fill_lists(const qset_collection *c, uint64_t *begin, uint32_t *list)
@@ -53,9 +54,9 @@ fill_lists(const qset_collection *c, uint64_t *begin, uint32_t *list)
 }
 
 /*
- * Make the lists. begin[r] first counts the sets of element r, and then is the begin of its list.
- * Filling a list moves its begin to the begin of the next list.  So the array is moved by one at
- * the end.
+ * Make the lists.  begin[r] first is the number of sets of element r, and then the begin of its
+ * list.  Filling the list moves begin[r] to the begin of the next list.  So at the end the array is
+ * shifted by one element.
  */
 static void
 make_lists(qset_postings *p)
@@ -111,30 +112,30 @@ qset_question_of_set(qset_question *q, const qset_collection *c, uint64_t set)
 
 /* ---- answers ---- */
 
-/* A question that is being answered. */
+/* The state of answering a question. */
 typedef struct answer
 {
 	const qset_collection *collection;
 	const qset_question *question;
 	const qset_kernels *kernels;
 	const qb_memory *memory;
-	uint64_t steps; /* since the last pause */
+	uint64_t steps; /* steps since the last pause */
 	qset_best *best;
 	bool measuring;   /* true: only count the pairs that pass */
 	uint64_t passing; /* number of pairs that pass */
 
-	/* by postings */
+	/* for answers by postings */
 	const qset_postings *postings;
-	uint64_t *next;  /* for each element: index of the next entry of its list */
-	uint64_t block;  /* sets of a block */
+	uint64_t *next;  /* for each element of the question: index of the next entry of its list */
+	uint64_t block;  /* number of sets of a block */
 	void *count;     /* counters of a block's sets, 2 or 4 bytes each */
 	bool wide;       /* counters have 4 bytes */
-	uint32_t *found; /* sets of a block whose counters are high enough */
+	uint32_t *found; /* sets of a block whose counters are large enough */
 
-	const uint8_t *has; /* by the collection: true for the question's elements */
+	const uint8_t *has; /* for answers by the collection: true for the question's elements */
 } answer;
 
-/* Take a set with "common" common elements, if the pair passes. */
+/* Keep the pair of a set with "common" common elements, if it passes. */
 QB_INLINE void
 take(answer *a, uint32_t set, uint32_t common)
 {
@@ -156,8 +157,8 @@ larger(uint64_t x, uint64_t y)
 }
 
 /*
- * The least number of common elements with which a set can still come into the answer.  Sets come
- * in ascending order, and among equal sets the earlier ones stay.
+ * Return the least number of common elements with which a set can still be in the answer.  Sets are
+ * counted in ascending order, and of equal pairs the pair of the earlier set is better.
  */
 static uint64_t
 least_common(const answer *a)
@@ -179,16 +180,16 @@ least_common(const answer *a)
 
 /* ---- by postings ---- */
 
-/* Counters of this many sets stay in the second-level cache. */
+/* The number of sets whose counters fit into the second-level cache. */
 #define BLOCK (UINT64_C(1) << 16)
 
 /*
- * The least average number of entries of a list in a block.  With fewer entries, going to the next
- * list would cost more than the entries.
+ * The least average number of entries of a list in a block.  With fewer entries, moving to the next
+ * list would take longer than reading the entries.
  */
 #define ENTRIES_EACH 4
 
-/* Sets that one call of find16() or find32() looks at. */
+/* The number of counters that one call of find16() or find32() reads. */
 #define SCAN 4096
 
 static void
@@ -197,10 +198,10 @@ count_steps(answer *a, uint64_t steps)
 	qb_pause_after(a->memory, &a->steps, steps);
 }
 
-/* Each look at an element's list is a cache miss, which counts as this many steps. */
+/* The cost of one access to an element's list, in steps: a cache miss. */
 #define STEPS_OF_MISS 32
 
-/* Choose the size of blocks, and allocate what is needed. */
+/* Choose the size of blocks, and allocate the arrays of an answer by postings. */
 static qb_status
 open_blocks(answer *a)
 {
@@ -235,7 +236,10 @@ close_blocks(answer *a)
 	qset_release(a->memory, a->count);
 }
 
-/* Add the slice of a list that lies before set "end" to the counters from set "first" on. */
+/*
+ * Add the entries of list i that are less than set "end" to the counters, which begin with set
+ * "first".  Returns the number of entries.
+ */
 static uint64_t
 add_list(answer *a, uint64_t i, uint64_t first, uint64_t end)
 {
@@ -254,7 +258,7 @@ add_list(answer *a, uint64_t i, uint64_t first, uint64_t end)
 	return at - begin;
 }
 
-/* Take the sets of a block whose counters are high enough. */
+/* Keep the pairs of the sets of a block whose counters are large enough. */
 static void
 take_block(answer *a, uint64_t first, uint32_t sets)
 {
@@ -278,7 +282,7 @@ take_block(answer *a, uint64_t first, uint32_t sets)
 	}
 }
 
-/* Go through all sets, block by block. */
+/* Count all sets, block by block. */
 static void
 go_through_blocks(answer *a)
 {
@@ -312,7 +316,7 @@ go_through_blocks(answer *a)
 
 /* ---- by the collection ---- */
 
-/* Go through all sets and look at all of their elements. */
+/* Count all sets, by reading all of their elements. */
 static void
 go_through_sets(answer *a)
 {
@@ -343,7 +347,7 @@ go_through(answer *a)
 		go_through_sets(a);
 }
 
-/* Make room for the pairs.  If all are wanted, first count the pairs that pass. */
+/* Allocate the array of pairs.  If all pairs are requested, first count the pairs that pass. */
 static qb_status
 make_room(answer *a)
 {
@@ -365,7 +369,6 @@ make_room(answer *a)
 	return a->best->pair ? QB_OK : QB_NO_MEMORY;
 }
 
-/* Find the best pairs, and sort them. */
 static qb_status
 find_best(answer *a)
 {

@@ -1,32 +1,35 @@
 /*
  * prefix.c
- *		All pairs: the counters of one row, by the index of prefixes.
+ *		All pairs: fills the index of prefixes, and counts one row by this index.
  *
- * The windows of the row's prefix (see below) have the columns that share a rare element with the
- * row.  Signatures leave out most of the columns that cannot pass (filter.h).  The common elements
- * of the other columns are counted.  A small row uses a bitmap, since a merge of small sets is one
- * misprediction after another.  A larger row uses merging.
+ * The windows of the row's prefix (see enter_row()) have the columns that share a rare element with
+ * the row.  Signatures exclude most of the columns that cannot pass (filter.h).  The common
+ * elements of the remaining columns are counted.  A small row is counted by a bitmap, since a merge
+ * of small sets loses most time by mispredictions.  A larger row is counted by merging.
  *
  * src/sets/prefix.c
  */
 #include "sets/block.h"
 
-/* Candidates are prefetched this many ahead. */
+/* Candidates are prefetched this many candidates ahead. */
 #define AHEAD 8
 
-/* The elements of rows up to this size are looked up in a bitmap. */
+/* Rows up to this size are counted by a bitmap. */
 #define MOST_PROBED 64
 
-/* The cost of sorting one candidate, in accesses to the seen bits of 64 columns. */
+/* The cost of sorting one candidate, in accesses to words of seen bits. */
 #define SORT_COST 16
 
-/* With this many columns of each size, it pays to search for the first column that is wanted. */
+/*
+ * If windows have this many columns of each size, sieve_window() searches for the first wanted
+ * column.
+ */
 #define MANY_ALIKE 32
 
-/* The number of candidates whose common elements are counted at once. */
+/* The number of candidates that one call of probe_sets() counts. */
 #define AT_ONCE 256
 
-/* Make the data with which the row's candidates are compared. */
+/* Make the data with which the row's candidates are sieved. */
 static void
 make_sieve(const qset_job *job, qset_set_view row, uint64_t most, qset_sieve *s)
 {
@@ -65,8 +68,8 @@ size_at(const window *w, uint64_t at)
 }
 
 /*
- * The first index from "low" on whose column is large enough, or "high".  Large enough means at
- * least "least" elements; or, if all columns are of one size, a number of at least "least".
+ * Return the first index of low .. high - 1 whose column has at least "least" elements, or "high".
+ * If not by_size, all columns have one size, and "least" is the least number of a column.
  */
 static uint64_t
 first_column(const window *w, uint64_t low, uint64_t high, bool by_size, uint64_t least)
@@ -84,8 +87,8 @@ first_column(const window *w, uint64_t low, uint64_t high, bool by_size, uint64_
 }
 
 /*
- * Sieve a window, level by level.  Columns of one size are in the order of their numbers.  So if
- * many are of one size, it pays to search for the first column that is wanted.
+ * Sieve a window, level by level.  Columns of one size are sorted by number.  So if many columns
+ * have one size, a search finds the first wanted column.
  */
 static uint32_t
 sieve_window(const qset_job *job, const window *w, uint64_t length, uint32_t *out)
@@ -117,7 +120,7 @@ sieve_window(const qset_job *job, const window *w, uint64_t length, uint32_t *ou
 	return passed;
 }
 
-/* Keep the columns that were not found before, and mark them.  Returns how many. */
+/* Keep the columns that are not marked in "seen", and mark them.  Returns their number. */
 static uint32_t
 keep_new(uint64_t *seen, uint32_t *column, uint32_t count)
 {
@@ -162,8 +165,8 @@ find_candidates(qset_job *job, const uint64_t *entry, uint64_t entries, const qs
 }
 
 /*
- * Bring the candidates into the order of their numbers, and clear their seen bits.  The candidates
- * of one window are mostly of one size, and so in order already.
+ * Sort the candidates by number, and clear their seen bits.  The candidates of one window mostly
+ * have one size, and are then sorted already.
  */
 static void
 order_candidates(qset_job *job, bool marked)
@@ -192,9 +195,9 @@ order_candidates(qset_job *job, bool marked)
 					   (int32_t *) job->found + qset_row_room(job->head), NULL);
 }
 
-/* ---- counting the common elements of the row and its candidates: at least one ---- */
+/* ---- counting the common elements of the row and of each candidate: at least one ---- */
 
-/* Count for a row of one element. */
+/* Count for a row of one element, which all candidates have. */
 static bool
 count_ones(qset_job *job)
 {
@@ -205,7 +208,7 @@ count_ones(qset_job *job)
 	return qset_spend(job, job->found_count);
 }
 
-/* Count for a small row: look up the elements of its candidates in a bitmap. */
+/* Count for a small row: look up the elements of its candidates in the row's bitmap. */
 static bool
 count_by_bitmap(qset_job *job, qset_set_view row)
 {
@@ -231,7 +234,7 @@ count_by_bitmap(qset_job *job, qset_set_view row)
 	return true;
 }
 
-/* Count for any row. */
+/* Count for a row of any size, by merging. */
 static bool
 count_by_merging(qset_job *job, qset_set_view row)
 {
@@ -266,7 +269,7 @@ qset_candidates_row(qset_job *job)
 	qset_sieve sieve;
 	bool counted;
 
-	job->next = (uint32_t) b->column.sets; /* no other counters are valid */
+	job->next = (uint32_t) b->column.sets; /* find_more() must not read the counters */
 	while (entries < start[1] - start[0] && entry[entries] != 0)
 		entries++;
 	if (entries == 0)
@@ -289,62 +292,61 @@ qset_candidates_row(qset_job *job)
 /*
  * ---- all pairs: filling the index of prefixes ----
  *
- * The list of an element has the columns whose prefix has it, in the order of
- * their sizes.  A row's entry is only a window of that list, which leaves out
- * columns whose size shows that they cannot pass:
+ * The list of an element has the columns whose prefix has the element, sorted by size.  A row's
+ * entry is a window of the list.  Two filters exclude columns by their sizes:
  *
  *	filter of sizes		a column is at least J times as large as the row
- *	filter of positions	if the element is the first common one, and "behind" elements of the row are
- *						left, itself included, then at most "behind" elements are common; this
- *						limits the size of the column
+ *	filter of positions	if the element is the first common element and "behind" row elements
+ *						are left, with this element, then at most "behind" elements are
+ *						common, which limits the size of the column
  *
- * The row's rare elements have short lists and wide windows, its frequent ones
- * long lists and narrow windows.  The position of the element in the column is not kept, because it
- * would cost memory, and windows leave few candidates that it could exclude.
+ * A row's rare elements have short lists and wide windows, and its frequent elements have long
+ * lists and narrow windows.  Lists do not have the element's position in the column, because it
+ * would take memory and exclude few more candidates.
  *
- * Rows are entered in the order of their sizes, too.  So the index from which on a
- * list's columns are large enough only moves forward.
+ * Rows are entered in the order of their sizes, too.  So the first column of a list that is large
+ * enough only moves forward.
  *
- * Within one collection a row wants later columns only.  But a list is in the order of sizes, and
- * columns of equal size are in the order of numbers.  So a window that begins with the row's own
- * size begins behind the row.  Any other window also has earlier columns, which its reader skips.
+ * Within one collection a row needs later columns only.  A list is sorted by size, and columns of
+ * equal size are sorted by number.  So a window that begins with the row's size begins after the
+ * row.  All other windows also have earlier columns, which the sieve skips.
  */
 
 /* The list of an element. */
 typedef struct list
 {
-	uint64_t begin; /* the first column that is large enough for the next rows */
-	uint64_t end;   /* behind the last column that is in the list */
-	uint64_t row;   /* within one collection: the next row that is a column of the list */
+	uint64_t begin; /* index of the first column that is large enough for the next rows */
+	uint64_t end;   /* index after the last column in the list */
+	uint64_t row;   /* within one collection: index of the next row in the list */
 } list;
 
-/* The largest size of a column, for the size of a row and the elements left in it. */
+/* A result of qset_filter_most(): the greatest size of a column, for a size of rows. */
 typedef struct limit
 {
 	uint64_t size;
 	uint64_t most;
 } limit;
 
-/* The index that is being filled. */
+/* The index of prefixes that is being filled. */
 typedef struct windows
 {
 	const qset_preparation *p;
 	const qset_block *b;
 	list *list;            /* by element */
-	uint32_t *order;       /* sets in the order of their sizes: columns, then rows */
-	uint32_t *column_size; /* by index in the lists */
-	limit *limit;          /* by elements left: the last result */
+	uint32_t *order;       /* sets sorted by size: first the columns, then the rows */
+	uint32_t *column_size; /* sizes of columns, by index in the lists */
+	limit *limit;          /* the last result of qset_filter_most(), by elements left */
 	uint64_t steps;
 } windows;
 
-/* Count accesses to elements, each of which may be a cache miss.  Pause after many accesses. */
+/* Count accesses to elements, each a possible cache miss.  Pause after many accesses. */
 static void
 count_accesses(windows *w, uint64_t accesses)
 {
 	qb_pause_after(w->p->request.memory, &w->steps, 16 * accesses);
 }
 
-/* Write the numbers of sets in the order of their sizes, and sets of equal size by number. */
+/* Write the numbers of sets to w->order, sorted by size, then by number. */
 static qb_status
 order_by_size(windows *w, const qset_side *s, const uint32_t *size)
 {
@@ -366,7 +368,7 @@ order_by_size(windows *w, const qset_side *s, const uint32_t *size)
 	return QB_OK;
 }
 
-/* Place the lists one behind another. */
+/* Set the begin of each list.  The lists are contiguous. */
 static void
 set_list_starts(windows *w)
 {
@@ -407,8 +409,8 @@ fill_lists(windows *w, const uint32_t *size, uint8_t *listed)
 }
 
 /*
- * The first index of low .. high - 1 whose column is larger than "most", or "high".  The number of
- * steps does not depend on the columns, so no branch is mispredicted.
+ * Return the first index of low .. high - 1 whose column is larger than "most", or "high".  The
+ * number of steps does not depend on the columns, so no branch is mispredicted.
  */
 static uint64_t
 end_of_sizes(const windows *w, uint64_t low, uint64_t high, uint64_t most)
@@ -428,8 +430,8 @@ end_of_sizes(const windows *w, uint64_t low, uint64_t high, uint64_t most)
 }
 
 /*
- * As qset_filter_most(), which needs a division.  The last results are kept, because rows of one
- * size come one after another.
+ * Return qset_filter_most(), which needs a division.  The last results are cached, because rows of
+ * one size are entered one after another.
  */
 QB_INLINE uint64_t
 most_of(windows *w, uint64_t size, uint64_t behind)
@@ -442,9 +444,9 @@ most_of(windows *w, uint64_t size, uint64_t behind)
 }
 
 /*
- * Write the windows of a row that have any columns.  All other entries stay zero.  Behind the last
- * element of a prefix too few elements are left for a pair; from this element on just enough are
- * left.
+ * Write the windows of a row that have a column.  All other entries remain zero.  "behind" is the
+ * number of the row's elements that are left, from the current element of its prefix on.  After the
+ * last element of the prefix, too few elements are left for a pair.
  */
 static void
 enter_row(windows *w, uint64_t row, uint64_t size, uint64_t *entry)
@@ -491,7 +493,7 @@ enter_rows(windows *w, uint8_t *block)
 	}
 }
 
-/* Make the columns' signatures from their elements, which are in the block already. */
+/* Make the columns' signatures from their elements, which are in the block. */
 static void
 sign_columns(windows *w, const uint32_t *size, uint8_t *block)
 {

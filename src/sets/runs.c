@@ -1,9 +1,9 @@
 /*
  * runs.c
- *		One collection made of the runs of several processes, shard by shard.
+ *		Makes one collection of the runs of several processes, shard by shard.
  *
- * A block of a run begins with a block_head; ids, offsets, lower and upper halves
- * of elements, numbers of elements and ranks follow.
+ * A block of a run begins with a block_head; ids, offsets, lower and upper halves of elements,
+ * numbers of elements and ranks follow.
  *
  * src/sets/runs.c
  */
@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-/* The number of keys that are sampled from all runs for each shard. */
+/* The number of keys that are sampled for each shard, from all runs together. */
 #define SAMPLES 16
 
 typedef struct block_head
@@ -74,7 +74,7 @@ qset_run_write(const qset_collection *grouped, void *block)
 
 /* ---- cuts ---- */
 
-/* A key whose order is that of unsigned numbers, upper half first. */
+/* A key as an unsigned number of 128 bits. */
 typedef struct sample
 {
 	uint64_t high;
@@ -106,7 +106,7 @@ element_sample(const qset_collection *c, uint64_t rank)
 	return c->wide ? (sample){ c->high[rank], c->low[rank] } : id_sample((int64_t) c->low[rank]);
 }
 
-/* The number of the set that a row belongs to. */
+/* Return the number of the set that a row belongs to. */
 static uint64_t
 set_of_row(const qset_collection *c, uint64_t row)
 {
@@ -114,8 +114,8 @@ set_of_row(const qset_collection *c, uint64_t row)
 }
 
 /*
- * Sample elements, or ids by their rows, at equal distances in all runs.  Returns the number of
- * samples.
+ * Sample elements, or the ids of rows, at equal distances in all runs, and sort the samples.
+ * Returns the number of samples.
  */
 static uint64_t
 take_samples(const qset_runs *runs, bool ids, uint64_t step, sample *out)
@@ -135,17 +135,14 @@ take_samples(const qset_runs *runs, bool ids, uint64_t step, sample *out)
 	return count;
 }
 
-/* The sample at which a shard ends; zero if there are no samples. */
+/* Return the sample at which a shard ends; zero: no samples exist. */
 static sample
 cut_at(const sample *s, uint64_t count, uint32_t shard, uint32_t shards)
 {
 	return count > 0 ? s[count * (shard + 1) / shards] : (sample){ 0, 0 };
 }
 
-/*
- * True if the elements of all runs have one width, and are of one kind.  A run may have no
- * elements.
- */
+/* True if the elements of all runs have one width and one type.  A run may be without sets. */
 static bool
 runs_match(const qset_runs *runs)
 {
@@ -205,7 +202,8 @@ qset_runs_cut(qset_runs *runs, uint32_t shards)
 }
 
 /*
- * The index of the first set of the shard; the number of sets if the shard is behind the last one.
+ * Return the index of the first set of the shard, or the number of sets for the shard after the
+ * last shard.
  */
 static uint64_t
 first_set(const qset_runs *runs, const qset_collection *c, uint32_t shard)
@@ -216,8 +214,8 @@ first_set(const qset_runs *runs, const qset_collection *c, uint32_t shard)
 }
 
 /*
- * The index of the first element of the shard; the size of the universe if the shard is behind the
- * last one.
+ * Return the index of the first element of the shard, or the size of the universe for the shard
+ * after the last shard.
  */
 static uint64_t
 first_element(const qset_runs *runs, const qset_collection *c, uint32_t shard)
@@ -249,13 +247,13 @@ qset_shard_room(const qset_runs *runs, uint32_t shard)
 /*
  * ---- making a shard of a collection, and the collection of all shards ----
  *
- * Equal elements of a shard get one code (dictionary.h), and so do equal ids.  The runs keep an
- * element's code in the place of its later number.
+ * Equal elements of a shard get one code (dictionary.h), and equal ids get one code.  number[] of a
+ * run has an element's code until its final number replaces the code.
  */
 
 /* ---- elements ---- */
 
-/* Give the elements of a shard codes.  The runs keep them in the place of the later numbers. */
+/* Write the codes of a shard's elements to number[] of the runs. */
 static qb_status
 code_elements(const qset_runs *runs, uint32_t shard, qset_dictionary *dictionary)
 {
@@ -275,7 +273,7 @@ code_elements(const qset_runs *runs, uint32_t shard, qset_dictionary *dictionary
 	return status;
 }
 
-/* Renumber a shard's elements: number = rank[number], or number + first if there are no ranks. */
+/* Renumber a shard's elements: number = rank[number], or number + first if "rank" is NULL. */
 static void
 renumber(const qset_runs *runs, uint32_t shard, const uint32_t *rank, uint64_t first)
 {
@@ -325,13 +323,13 @@ qset_shard_number(const qset_runs *runs, uint32_t shard, uint64_t first)
 
 /* ---- sets ---- */
 
-/* Arrays that are needed only while sets are placed; the caller releases them. */
+/* Temporary arrays for filling sets; the caller releases them. */
 typedef struct placing
 {
 	qset_dictionary ids;
 	uint32_t *code; /* code of each set of each run */
 	uint32_t *rank; /* rank of each code */
-	uint64_t *next; /* where the next element of each set goes */
+	uint64_t *next; /* index of the next element of each set */
 } placing;
 
 /* Number the sets of a shard in the order of their ids. */
@@ -362,7 +360,7 @@ number_sets(const qset_runs *runs, uint32_t shard, qset_collection *out, placing
 			   : status;
 }
 
-/* Set where each set of a shard begins, with room for its duplicates. */
+/* Set the offset of each set of a shard, with space for duplicates. */
 static void
 set_offsets(const qset_runs *runs, uint32_t shard, qset_collection *out, placing *p)
 {
@@ -387,7 +385,7 @@ set_offsets(const qset_runs *runs, uint32_t shard, qset_collection *out, placing
 	out->elements = out->offset[out->sets];
 }
 
-/* Put the elements of all runs into their sets, with their numbers among all elements. */
+/* Write the elements of all runs into their sets, as numbers among all elements. */
 static void
 fill_sets(const qset_runs *runs, uint32_t shard, qset_collection *out, placing *p)
 {
@@ -438,7 +436,7 @@ qset_shard_sets(const qset_runs *runs, uint32_t shard, qset_collection *out)
 
 /* ---- the whole ---- */
 
-/* Append a shard to the collection so far.  The shard's own sizes say how much to copy. */
+/* Append a shard to the collection. */
 static void
 append(qset_collection *to, const qset_collection *shard)
 {

@@ -1,17 +1,16 @@
 /*
  * sets.h
- *		What all files of the sets family share.
+ *		Common definitions of the sets family: limits, memory and pauses.
  *
- * Exact intersection of sets of integers: of two sorted arrays (kernels.h), and
- * of all pairs of a collection of sets (collection.h, pairs.h).  The methods
- * and their names come from the paper "An Evaluation of Large Set Intersection
- * Techniques on GPUs" (Bellas and Gounaris).  A method's file names the
- * section of the paper and the method's cost.
+ * The family intersects sets of integers exactly: two sorted arrays (kernels.h), and all pairs of a
+ * collection of sets (collection.h, pairs.h).  The methods and their names come from the paper "An
+ * Evaluation of Large Set Intersection Techniques on GPUs" (Bellas and Gounaris).  A method's file
+ * names the section of the paper and the method's cost.
  *
- * Memory is the caller's, errors are status codes, and nothing here prints,
- * jumps or keeps state of its own.  A function that takes long pauses at least
- * every few milliseconds (base/status.h).  A job on pairs can call a callback instead, so that its
- * caller can end it without a jump (pairs.h).
+ * Memory comes from the caller, errors are status codes, and no function prints, jumps or has
+ * static state.  A long function pauses at least every few milliseconds (base/status.h).  A job on
+ * pairs can call a callback instead of a pause, so that the caller can end the job without a jump
+ * (pairs.h).
  *
  * src/sets/sets.h
  */
@@ -19,21 +18,21 @@
 #define QSET_SETS_H
 
 #include "base/port.h"
-#include "base/status.h" /* defines qb_memory */
+#include "base/status.h"
 #include "base/status.h"
 
 /*
- * The most sets and elements of a collection.  With these limits a list's position and its length
- * fit into one entry (block.h).
+ * The limits of a collection.  Within these limits one entry (block.h) can hold a list's position
+ * and length.
  */
 #define QSET_MAX_SETS     ((UINT64_C(1) << 28) - 1)
 #define QSET_MAX_UNIVERSE ((UINT64_C(1) << 31) - 1)
 #define QSET_MAX_ELEMENTS (UINT64_C(1) << 36)
 
-/* Steps of about a nanosecond between two pauses. */
+/* The number of steps, of about a nanosecond each, between two pauses. */
 #define QSET_PATIENCE QB_PATIENCE
 
-/* Pause now and then, in a loop that has come to step i. */
+/* Pause if step i of a loop is a multiple of QSET_PATIENCE. */
 QB_INLINE void
 qset_pause_at(const qb_memory *memory, uint64_t i)
 {
@@ -41,7 +40,7 @@ qset_pause_at(const qb_memory *memory, uint64_t i)
 		qb_pause(memory);
 }
 
-/* Memory of "count" items of "size" bytes, or NULL; a count of 0 allocates nothing. */
+/* Allocate "count" items of "size" bytes, and at least 1 byte.  NULL: no memory. */
 QB_INLINE void *
 qset_alloc(const qb_memory *memory, uint64_t count, size_t size)
 {
@@ -59,7 +58,6 @@ qset_release(const qb_memory *memory, void *pointer)
 		memory->release(memory->context, pointer);
 }
 
-/* Copy items, if there are any. */
 QB_INLINE void
 qset_put(void *to, const void *from, uint64_t count, size_t size)
 {
@@ -67,7 +65,10 @@ qset_put(void *to, const void *from, uint64_t count, size_t size)
 		memcpy(to, from, count * size);
 }
 
-/* The first index of low .. high - 1 whose number is at least x, or high.  The numbers ascend. */
+/*
+ * Return the first index of low .. high - 1 whose number is at least x, or "high".  The numbers are
+ * in ascending order.
+ */
 QB_INLINE uint64_t
 qset_lower(const int64_t *number, uint64_t low, uint64_t high, int64_t x)
 {
@@ -85,7 +86,7 @@ qset_lower(const int64_t *number, uint64_t low, uint64_t high, int64_t x)
 
 /*
  * Allocate an array of "room" items, copy the first "used" items from the old array, and release
- * the old array.
+ * the old array.  NULL: no memory; the old array remains.
  */
 QB_INLINE uint64_t *
 qset_grow(const qb_memory *memory, uint64_t *old, uint64_t used, uint64_t room)

@@ -2,8 +2,8 @@
  * sorted_template.h
  *		The functions of sorted arrays (kernels.h) for one width of integer.
  *
- * Included by kernels.c once for each width, as PostgreSQL does with
- * lib/sort_template.h.  The includer defines
+ * kernels.c includes this file for each width, as PostgreSQL includes lib/sort_template.h.  The
+ * includer defines
  *
  *	QSET_WORD		the signed integer type
  *	QSET_KEY		the unsigned type of the same width
@@ -25,8 +25,8 @@ QSET_NAME(qset_sorted)(const QSET_WORD *a, uint64_t n)
 }
 
 /*
- * The plain two-pointer merge.  No processor can predict its comparisons, so
- * the pointers move by arithmetic instead of branches.
+ * Merge by two indexes.  No processor can predict the comparisons, so the indexes advance by
+ * arithmetic instead of branches.
  */
 uint64_t
 QSET_NAME(qset_merge_count)(const QSET_WORD *a, uint64_t n, const QSET_WORD *b, uint64_t m)
@@ -69,8 +69,8 @@ QSET_NAME(qset_merge)(const QSET_WORD *a, uint64_t n, const QSET_WORD *b, uint64
 }
 
 /*
- * The first position from "from" on whose element is >= x.  Takes doubling steps, and then a binary
- * search between the last two.  O(log distance).
+ * Return the first position, from "from" on, whose element is at least x.  Takes doubling steps,
+ * and then a binary search between the last two positions.  O(log distance).
  */
 static inline uint64_t
 QSET_NAME(gallop)(const QSET_WORD *b, uint64_t from, uint64_t m, QSET_WORD x)
@@ -141,7 +141,7 @@ QSET_NAME(qset_intersect)(const qset_kernels *k, const QSET_WORD *a, uint64_t n,
 	return k->QSET_NAME(intersect)(a, n, b, m, out);
 }
 
-/* An unsigned key with the order of the signed integer. */
+/* Return an unsigned key with the order of the signed integer. */
 static inline QSET_KEY
 QSET_NAME(ordered)(QSET_WORD x)
 {
@@ -164,7 +164,7 @@ QSET_NAME(insertion_sort)(QSET_WORD *a, uint64_t n)
 	}
 }
 
-/* One stable pass of the radix sort by the 8 bits from "shift" on. */
+/* Do one stable pass of the radix sort, by the 8 bits from "shift" on. */
 static void
 QSET_NAME(scatter)(const QSET_WORD *from, uint64_t n, int shift, uint64_t *offset, QSET_WORD *to)
 {
@@ -174,7 +174,7 @@ QSET_NAME(scatter)(const QSET_WORD *from, uint64_t n, int shift, uint64_t *offse
 		to[offset[(QSET_NAME(ordered)(from[i]) >> shift) & 255]++] = from[i];
 }
 
-/* Turn counts into first indexes.  False: all keys have the same digit. */
+/* Turn the counts of a digit into first indexes.  False: all keys have the same digit. */
 static bool
 QSET_NAME(offsets)(uint64_t *count, uint64_t n)
 {
@@ -194,8 +194,8 @@ QSET_NAME(offsets)(uint64_t *count, uint64_t n)
 }
 
 /*
- * Radix sort from the lowest byte up.  A byte that is equal in all keys costs no pass.  The result
- * is in "a".
+ * Sort by a radix sort from the lowest byte up.  A byte that is equal in all keys takes no pass.
+ * The result is in "a".
  */
 static void
 QSET_NAME(radix_sort)(QSET_WORD *a, uint64_t n, QSET_WORD *scratch, const qb_memory *memory)

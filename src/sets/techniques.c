@@ -1,9 +1,9 @@
 /*
  * techniques.c
- *		The paper's techniques for one pair of sets, except for the merge and bitmaps (kernels.c);
- *		and the counters of one row, made pair after pair by one of the techniques.
+ *		The paper's techniques for one pair of sets, and the counts of one row, pair after pair.
  *
- * Each technique is from the paper's section 3, and is a plain function on one processor here.
+ * Each technique is from the paper's section 3, as a plain function on one processor.  kernels.c
+ * has the merge and the bitmaps.
  *
  * src/sets/techniques.c
  */
@@ -14,9 +14,9 @@
 /*
  * ---- IP, intersect path: a pair cut into pieces along its merge path ----
  *
- * Green, Yalamanchili and Munguia.  In the paper the pieces go to thread
- * blocks.  Here IP-OBS and IP-HI, the paper's own hybrids, use the pieces, which stay in the
- * fastest cache.  A cut costs O(log(n + m)).
+ * Green, Yalamanchili and Munguia.  In the paper thread blocks work on the pieces.  In this file
+ * the paper's hybrids IP-OBS and IP-HI use pieces that fit into the fastest cache.  A cut takes
+ * O(log(n + m)) steps.
  */
 
 uint64_t
@@ -26,7 +26,7 @@ qset_path_cut(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m, uint
 	uint64_t low = diagonal > m ? diagonal - m : 0;
 	uint64_t high = diagonal < n ? diagonal : n;
 
-	/* find the number of elements of a before the diagonal-th element of the merge */
+	/* find the number of elements of a before element number "diagonal" of the merge */
 	while (low < high)
 	{
 		uint64_t middle = low + (high - low) / 2;
@@ -67,17 +67,17 @@ qset_path_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m,
 /*
  * ---- OBS, optimized binary search: searches the smaller set's elements in the larger set ----
  *
- * Hu, Liu and Huang.  In the paper the first levels of the larger set's search tree lie
- * in shared memory.  Here a table of elements at equal distances stands for these levels.
- * The table stays in the first-level cache, so only the last levels touch the set.
- * O(n log m) comparisons, where a is the smaller set.
+ * Hu, Liu and Huang.  In the paper the first levels of the larger set's search tree are in shared
+ * memory.  In this file a table of elements at equal distances replaces these levels.  The table
+ * stays in the first-level cache, so only the last levels read the set.  O(n log m) comparisons,
+ * where a is the smaller set.
  */
 
-/* Entries of the cached levels: 4 kB, ten levels. */
+/* The number of entries of the table: 4 kB, which replace ten levels. */
 #define TOP 1024
 
 /*
- * Returns 1 if x is in b, else 0.  The number of steps does not depend on the comparisons, so no
+ * Return 1 if x is in b, else 0.  The number of steps does not depend on the comparisons, so no
  * branch is mispredicted.
  */
 static inline uint64_t
@@ -106,7 +106,7 @@ qset_search_piece(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
 	return common;
 }
 
-/* The last entry <= x of a table whose size is a power of two; the first entry if there is none. */
+/* Return the index of the table's last entry <= x, or 0 if all entries are greater than x. */
 static inline uint64_t
 segment_of(const uint32_t *top, uint32_t x)
 {
@@ -144,13 +144,13 @@ qset_search_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
 /*
  * ---- HI, hash-based intersection: the larger set probes buckets of the smaller set ----
  *
- * Pandey and others, H-INDEX.  The paper's buckets have a fixed room.  Here all buckets
- * share one array of exactly n elements, in which the elements of a bucket lie together,
- * so nothing can overflow.  Building takes O(n) steps, probing O(m), with two random
- * accesses for each element.
+ * Pandey and others, H-INDEX.  The paper's buckets have a fixed capacity.  In this file all buckets
+ * share one array of exactly n elements, in which the elements of a bucket are contiguous, so no
+ * bucket can overflow.  Building takes O(n) steps, probing O(m), with two random accesses for each
+ * element.
  */
 
-/* log2 of the number of buckets.  A bucket has one to two elements on average. */
+/* Return log2 of the number of buckets.  A bucket has one to two elements on average. */
 static uint32_t
 bucket_bits(uint64_t n)
 {
@@ -181,7 +181,7 @@ qset_hash_build(qset_hash *h, const uint32_t *a, uint64_t n)
 		h->start[bucket_of(h, a[i])]++;
 	for (i = 1; i < starts; i++)
 		h->start[i] += h->start[i - 1];
-	/* start[] now holds ends, and each placed element moves its bucket's end down by one */
+	/* start[] now has ends, and each stored element moves its bucket's end down by one */
 	for (i = n; i > 0; i--)
 		h->item[--h->start[bucket_of(h, a[i - 1])]] = a[i - 1];
 }
@@ -219,8 +219,8 @@ qset_hash_piece(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
 /*
  * ---- all pairs: the counters of one row ----
  *
- * The techniques exist for comparison with the index (block.c).  QSET_AUTO takes
- * none of them but BI-naive.  Costs, for k sets of n elements:
+ * The techniques exist for comparison with the index (block.c).  QSET_AUTO chooses only one of
+ * them, BI-naive.  Costs for k sets of n elements:
  *
  *	merge, search, merge_search, merge_hash		k pairs (above)
  *	hash		the row hashed once, k n probes		paper: HI, multiple
@@ -228,7 +228,7 @@ qset_hash_piece(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
  *				or k |E|/512 vectors				paper: BI-naive
  */
 
-/* Prepare what the row's pairs need: its hash table or its bitmap. */
+/* Make the hash table or the bitmap of the row, if the method uses it. */
 static void
 begin_row(qset_job *job, qset_set_view row)
 {
