@@ -1,13 +1,13 @@
 /*
  * column.cu
- *		Cached columns in device memory, and keys that are brought together from them.
+ *		Writes cached columns to device memory, and gathers their keys.
  *
- * Keys are gathered into one buffer per device, which is freed with the device's last chunk.  The
- * kernels that read the buffer run in order with the kernels that fill it again.
+ * Keys are gathered into one buffer per device, which is freed with the device's last chunk.
+ * Kernels that read the buffer and kernels that refill it run in stream order.
  *
- * SQL: queries on cached columns.  gather_kernel runs if only some rows of a chunk are wanted,
- * because pages have changed.  select_keys serves WHERE, FILTER, NULLs, sketches that gain from
- * large batches, and (as pairs) qsets_agg().  count_groups and split_keys serve GROUP BY.
+ * SQL: queries on cached columns.  gather_kernel runs if pages have changed, so that only some rows
+ * of a chunk are read.  select_keys serves WHERE, FILTER, NULLs, sketches that gain from large
+ * batches, and (as pairs) qsets_agg().  count_groups and split_keys serve GROUP BY.
  *
  * cuda/column.cu
  */
@@ -20,7 +20,7 @@ struct qs_cuda_copy
 {
 	qs_cuda *gpu;
 	qs_buffer key;
-	qs_buffer null; /* bitmap of NULLs; without room: no value is NULL */
+	qs_buffer null; /* bitmap of NULLs; empty: no value is NULL */
 };
 
 /* ---- chunks ---- */
@@ -73,7 +73,7 @@ resize(qs_cuda_copy *c, uint64_t room, uint64_t kept)
 	status = qs_have_room(gpu, &key, room);
 	if (status == QB_NO_MEMORY)
 	{
-		free_buffers(gpu); /* no query is in progress */
+		free_buffers(gpu); /* no running query uses the buffers */
 		status = qs_have_room(gpu, &key, room);
 	}
 	if (status == QB_OK)
@@ -105,9 +105,9 @@ bytes(const qs_cuda_copy *c)
 	return (c->key.room + c->null.room) * sizeof(uint64_t);
 }
 
-/* ---- the values of runs ---- */
+/* ---- gathering runs ---- */
 
-/* Copies the values of runs.  A block takes one run at a time, in strides. */
+/* Copy the values of runs.  Each block copies every gridDim.x-th run. */
 static __global__ void
 gather_kernel(uint64_t *to, const uint64_t *from, const qs_cuda_run *run, uint32_t runs)
 {
@@ -140,13 +140,13 @@ gather(qs_cuda_copy *c, qs_cuda_run *run, uint32_t runs, const uint64_t **key)
 }
 
 /*
- * ---- which rows of a tile pass tests of columns, and their keys ----
+ * ---- testing the rows of a tile ----
  *
- * A launch takes rows of one chunk or of several.  A block takes a tile of rows, which lie side by
- * side in every column.  Tiles are listed, unless each row has the same place in all columns, up to
- * a shift.  A thread tests ROWS_EACH rows of a tile, with a bit for each row that passes so far.
- * It loads all values of a test before it looks at the first, so that many loads are under way.
- * Neighbouring threads have neighbouring rows, so loads are coalesced.
+ * A launch tests rows of one chunk or of several chunks.  A block tests one tile at a time; the
+ * rows of a tile are neighbours in every column.  Without a list of tiles, a row has the same index
+ * in all columns.  A thread tests ROWS_EACH rows of a tile, with a bit for each row that has passed
+ * all tests so far.  It loads all values of a test before it tests the first value, so that many
+ * loads are in flight.  Neighbouring threads test neighbouring rows, so loads are coalesced.
  */
 
 /* Rows of a thread: the i-th is row threadIdx.x + i * QS_BLOCK of the tile. */
@@ -159,29 +159,29 @@ struct column_values
 	const uint64_t *null; /* a bit for each row; NULL: no row is NULL */
 };
 
-/* Rows of a chunk. */
+/* The rows of a chunk, for kernels. */
 struct chunk_rows
 {
-	uint32_t end;   /* number of tiles of this chunk and of all before it */
-	uint32_t first; /* without a list of tiles: the first row in all columns, and how many follow */
+	uint32_t end;   /* number of tiles of this chunk and of all chunks before it */
+	uint32_t first; /* the first row in all columns, if there is no list of tiles */
 	uint32_t all;
-	const qb_tile *tile; /* the listed tiles, or NULL */
+	const qb_tile *tile; /* list of tiles, or NULL */
 	column_values key;
 	column_values tested[QB_SELECTION_COLUMNS];
 };
 
-/* Rows whose keys are wanted, if they pass the tests and are not NULL; for kernels. */
+/* The rows that a launch tests. */
 struct wanted_rows
 {
 	qb_selection tests;
-	bool no_keys; /* rows are only counted: the key of each row is 0, also of rows with NULL */
+	bool no_keys; /* only count rows: every key is 0, even if it is NULL */
 	uint32_t tiles;
 	chunk_rows chunk[QS_CUDA_CHUNKS_MAX];
 };
 
 static_assert(sizeof(wanted_rows) <= 4000, "parameters of a kernel");
 
-/* A tile of a chunk, by its number there. */
+/* A tile, by its number within its chunk. */
 struct tile_of_chunk
 {
 	const chunk_rows *chunk;
@@ -206,7 +206,10 @@ is_null(const column_values &column, uint32_t row)
 	return column.null && (__ldg(&column.null[row / 64]) >> row % 64 & 1);
 }
 
-/* The first row of a tile in a column: 0 is that of the keys. */
+/*
+ * Return the first row of a tile in a column: column 0 has the keys, column 1 + i is tested column
+ * i.
+ */
 __device__ __forceinline__ uint32_t
 first_row(const tile_of_chunk &tile, uint32_t column)
 {
@@ -224,7 +227,7 @@ rows_in(const tile_of_chunk &tile)
 				  : min((uint32_t) QB_TILE_ROWS, c.all - tile.number * QB_TILE_ROWS);
 }
 
-/* Of the thread's rows that have "passed" so far: the rows that pass this test, too. */
+/* Return the bits of "passed" whose rows also pass this test. */
 __device__ __forceinline__ uint32_t
 test_rows(const qb_test *test, const wanted_rows &rows, const tile_of_chunk &tile, uint32_t passed)
 {
@@ -243,7 +246,10 @@ test_rows(const qb_test *test, const wanted_rows &rows, const tile_of_chunk &til
 	return passed;
 }
 
-/* Which of the thread's rows exist, are not NULL, and pass all tests: a bit for each. */
+/*
+ * Return a bit for each of the thread's rows: set if the row exists, its key is not NULL, and it
+ * passes all tests.
+ */
 __device__ __forceinline__ uint32_t
 rows_that_pass(const wanted_rows &rows, const tile_of_chunk &tile)
 {
@@ -263,14 +269,13 @@ rows_that_pass(const wanted_rows &rows, const tile_of_chunk &tile)
 	return passed;
 }
 
-/* The key of a row. */
 __device__ __forceinline__ uint64_t
 key_of(const wanted_rows &rows, const tile_of_chunk &tile, uint32_t i)
 {
 	return rows.no_keys ? 0 : __ldcs(&tile.chunk->key.value[first_row(tile, 0) + i]);
 }
 
-/* Describe the rows of a chunk, whose tiles go to the device if they are listed. */
+/* Describe the rows of a chunk for kernels, and copy its list of tiles, if any, to the device. */
 static qb_status
 bring_chunk(qs_cuda *gpu, const qs_cuda_copy_rows *rows, qb_tile *there, chunk_rows *to)
 {
@@ -286,7 +291,7 @@ bring_chunk(qs_cuda *gpu, const qs_cuda_copy_rows *rows, qb_tile *there, chunk_r
 	return qs_copy(gpu, there, rows->tile, rows->tiles * sizeof(qb_tile), cudaMemcpyHostToDevice);
 }
 
-/* Tiles that are listed. */
+/* Return the length of the list of tiles; 0: there is no list. */
 static uint64_t
 listed_tiles(const qs_cuda_copy_rows *rows)
 {
@@ -294,8 +299,8 @@ listed_tiles(const qs_cuda_copy_rows *rows)
 }
 
 /*
- * Have room for "keys" keys, and bring the descriptions of the rows to the device, behind "words"
- * words.
+ * Allocate the buffer of "keys" keys, and describe the rows in *to.  The lists of tiles are copied
+ * into gpu->tiles, behind its first "words" words.
  */
 static qb_status
 bring_rows(const qs_cuda_copy_rows *rows, uint32_t chunks, uint64_t keys, uint64_t words,
@@ -327,23 +332,23 @@ bring_rows(const qs_cuda_copy_rows *rows, uint32_t chunks, uint64_t keys, uint64
 }
 
 /*
- * ---- the keys of rows that pass tests of other columns; or pairs of numbers ----
+ * ---- copying the keys of the rows that pass, or pairs of keys and values ----
  *
- * Each block tests the rows of a tile, and reads the keys of the rows that pass.  It adds their
- * number to a counter in device memory, whose old value is the offset of its keys.  So the order of
- * keys differs from run to run.  The keys of a warp are written side by side.  The second number of
- * a pair is the number of a tested column in the same row.  For pairs each warp, not each block,
- * adds to the counter.
+ * A block tests the rows of a tile, and adds the number of rows that pass to a counter in device
+ * memory.  The old value of the counter is the offset of the block's keys.  Blocks run in any
+ * order, so the order of keys varies between executions.  A warp writes its keys one after another.
+ * The second number of a pair is the value of a tested column in the same row.  For pairs each
+ * warp, not each block, adds to the counter.
  *
- * Floor: 8 bytes read for each row and tested column, and 8 read and 8 written for each
- * key; for a pair 16 and 16.
+ * Floor: each row reads 8 bytes per tested column.  Each key reads 8 bytes and writes 8 bytes.
+ * Each pair reads 16 bytes and writes 16 bytes.
  */
 
 #define WARPS (QS_BLOCK / 32)
 
 /*
- * Where the "count" keys of this warp go: one addition to *written for the block, or for pairs one
- * for each warp.
+ * Return the offset of this warp's "count" keys.  The block makes one addition to *written;
+ * offset_of_warp() makes one addition per warp.
  */
 __device__ __forceinline__ uint64_t
 offset_in_block(uint32_t count, qs_u64 *written)
@@ -455,33 +460,32 @@ select_pairs(const qs_cuda_copy_rows *rows, uint32_t tested, const uint64_t **ke
 }
 
 /*
- * ---- the keys of rows that pass tests, side by side by the group of another column ----
+ * ---- copying the keys of the rows that pass, ordered by group ----
  *
- * Two passes over the tiles of rows.  The first counts the rows of each group, in shared
- * memory for each block.  From these counts the host knows where the keys of each group
- * begin.  In the second pass a block counts a tile's rows by group.  For each group it reserves
- * room behind the keys already written, and writes its keys there.  The order of keys within a
- * group differs from run to run.
+ * Two passes read the tiles.  The first pass counts the rows of each group, per block in shared
+ * memory.  From these counts the host computes where the keys of each group begin.  In the second
+ * pass a block counts the rows of a tile by group.  For each group an atomic addition reserves the
+ * output for these rows.  The order of keys within a group varies between executions.
  *
- * Floor: 8 bytes read twice for each row and tested column, the grouping column among
- * them, and 8 bytes read and written for each key.
+ * Floor: each row reads 8 bytes per tested column, twice; the grouping column is a tested column.
+ * Each key reads 8 bytes and writes 8 bytes.
  */
 
-/* Device memory of a request, before the tiles. */
+/* Data of a request in device memory, in front of the tiles. */
 struct split_table
 {
 	qb_groups groups;
 	qs_u64 count[QB_GROUPS_MAX];
-	qs_u64 next[QB_GROUPS_MAX]; /* where the next key of a group goes */
+	qs_u64 next[QB_GROUPS_MAX]; /* index of the next key of a group */
 };
 
 #define SPLIT_WORDS qs_ceil_div(sizeof(split_table), sizeof(uint64_t))
 
-/* A block's copy of the groups. */
+/* A block's data of the groups, in shared memory. */
 struct block_groups
 {
 	int64_t number[QB_GROUPS_MAX];
-	uint32_t rows[QB_GROUPS_MAX]; /* rows of a tile, or of all tiles of the block */
+	uint32_t rows[QB_GROUPS_MAX]; /* rows of a tile (split_keys) or of all tiles (count_groups) */
 	qs_u64 base[QB_GROUPS_MAX];
 };
 
@@ -501,7 +505,7 @@ load_groups(block_groups *local, const qb_groups *groups)
 	clear_rows(local, groups->count);
 }
 
-/* The group of a row; the number of groups if the row has no group. */
+/* Return the group of row i of the tile, or the number of groups if the row has no group. */
 __device__ __forceinline__ uint32_t
 group_of(const block_groups *local, const split_table *table, const tile_of_chunk &tile, uint32_t i)
 {
@@ -542,7 +546,7 @@ __launch_bounds__(QS_BLOCK)
 			atomicAdd(&table->count[g], local.rows[g]);
 }
 
-/* Reserve room for the tile's rows of each group. */
+/* Reserve the output for the tile's rows of each group. */
 __device__ __forceinline__ void
 take_room(block_groups *local, split_table *table)
 {

@@ -1,19 +1,19 @@
 /*
  * column_counts.cu
- *		Finds the distinct keys of an array and counts each of them, if they are few.
+ *		Counts the distinct keys of an array, if there are few distinct keys.
  *
- * Few distinct keys are counted in tables, by linear probing.  A block counts its keys in a
- * table in shared memory, and adds the table to one in device memory.  All blocks stop if a block,
- * or all blocks together, find more distinct keys than the request allows.  So an array of many
- * distinct keys takes little time.  column_exact.cu counts any number of distinct keys.
+ * Tables use linear probing.  A block counts its keys in a table in shared memory, and adds this
+ * table to a table in device memory.  All blocks stop when one block, or all blocks together, have
+ * found more distinct keys than the request allows.  So an array with many distinct keys takes
+ * little time.  column_exact.cu counts any number of distinct keys.
  *
- * Equal keys share an address in shared memory, and its atomics take one key at a time.  In the
- * worst case, one distinct key, each multiprocessor takes one key a cycle.
+ * Equal keys change one address in shared memory, where atomics of one address are serialized.  In
+ * the worst case, a single distinct key, a multiprocessor counts one key per clock.
  *
  * Floor: 8 bytes read for each key.
  *
- * SQL: aggregates on cached columns whose values may stay explicit, because there are few distinct
- * keys.  count_many does this for GROUP BY.
+ * SQL: aggregates on cached columns, whose states stay explicit if there are few distinct keys.
+ * Aggregates with GROUP BY use count_many.
  *
  * cuda/column_counts.cu
  */
@@ -30,7 +30,7 @@
 /* Marks a free slot.  Keys of this value are counted separately, in "apart". */
 #define NO_KEY (~UINT64_C(0))
 
-/* Keys that a thread takes, and slots that it checks, between two reads of "stop". */
+/* Keys that a thread counts, and slots that it probes, between two reads of "stop". */
 #define COUNT_STEPS  8
 #define COUNT_PROBES 32
 
@@ -38,15 +38,15 @@
 struct block_counts
 {
 	qs_u64 *key;
-	uint32_t *times; /* NULL: counts are not wanted */
+	uint32_t *times; /* counts of the keys; NULL: keys are not counted */
 	uint32_t *distinct;
-	uint32_t *apart; /* how often the key NO_KEY came */
+	uint32_t *apart; /* number of keys equal to NO_KEY */
 	const qb_secret &secret;
-	uint32_t most; /* the most distinct keys that are wanted */
-	qs_u64 *stop;  /* shared by all blocks: set if there are too many distinct keys */
+	uint32_t most; /* largest number of distinct keys to count */
+	qs_u64 *stop;  /* in device memory; 1: there are too many distinct keys */
 };
 
-/* Read a word that other threads write meanwhile. */
+/* Read a word that other threads may change at the same time. */
 template <typename Word>
 __device__ __forceinline__ Word
 now(const Word &word)
@@ -55,8 +55,8 @@ now(const Word &word)
 }
 
 /*
- * Find the slot of a key in a table of 2^k slots, or take a free slot and set *added.  Returns
- * "slots" if the table is full, or "stop" was set during the search.
+ * Return the slot of a key in a table of 2^k slots.  If the key has no slot, take a free slot and
+ * set *added.  Returns "slots" if the table is full or "stop" was set.
  */
 __device__ __forceinline__ uint32_t
 slot_of(qs_u64 *table, uint32_t slots, const qb_secret &secret, uint64_t key, const qs_u64 &stop,
@@ -83,7 +83,7 @@ slot_of(qs_u64 *table, uint32_t slots, const qb_secret &secret, uint64_t key, co
 	return slots;
 }
 
-/* Empty a block's table.  All its threads call this, and wait for one another. */
+/* Clear a block's table.  All threads of the block must call this. */
 __device__ __forceinline__ void
 clear_counts(const block_counts &local)
 {
@@ -120,7 +120,7 @@ count_key(const block_counts &local, uint64_t key)
 	return slot < COUNT_SLOTS;
 }
 
-/* Count a thread's keys: from the i-th on, every stride-th, until all stop. */
+/* Count a thread's keys: every stride-th key from index i on, until "stop" is set. */
 __device__ __forceinline__ void
 count_in_block(const block_counts &local, const uint64_t *key, uint64_t i, uint64_t count,
 			   uint64_t stride)
@@ -131,23 +131,21 @@ count_in_block(const block_counts &local, const uint64_t *key, uint64_t i, uint6
 				break;
 }
 
-/* ---- counting each key, if few are distinct ---- */
+/* ---- counting each distinct key ---- */
 
-/* What all blocks know of a table in device memory. */
+/* The state of a table in device memory, which all blocks share. */
 struct counted_keys
 {
-	qs_u64 stop;     /* set if there are too many distinct keys */
-	qs_u64 apart;    /* how often the key NO_KEY came, or without counts whether it came */
+	qs_u64 stop;     /* 1: there are too many distinct keys */
+	qs_u64 apart;    /* number of keys equal to NO_KEY; in count_many 1 if there is such a key */
 	qs_u64 distinct; /* keys in the table */
 };
 
-/*
- * All of it is in device memory.  "key" and "times" have one more element than the table has slots.
- */
+/* The table in device memory, and the result. */
 struct counts_table
 {
 	counted_keys all;
-	qs_u64 found; /* entries of the result */
+	qs_u64 found; /* number of entries of the result */
 	qs_u64 key[COUNT_SLOTS];
 	qs_u64 times[COUNT_SLOTS];
 	qs_u64 result_key[QS_CUDA_COUNTS_MAX];
@@ -155,9 +153,9 @@ struct counts_table
 };
 
 /*
- * Add a block's table to the common one, unless there are too many keys.  Blocks with few keys
- * each may have many keys together.  Then the table would fill up, and each search would scan all
- * of it.
+ * Add a block's table to the table in device memory, until "stop" is set.  Even if each block has
+ * few distinct keys, all blocks together may have many.  If no block stopped, the keys would fill
+ * the table, and each search would scan the whole table.
  */
 __device__ __forceinline__ void
 add_table(counted_keys *all, qs_u64 *table, uint32_t slots, qs_u64 *times,
@@ -201,7 +199,7 @@ __launch_bounds__(COUNT_BLOCK)
 		atomicAdd(&all->all.apart, apart);
 }
 
-/* Put one entry into the result, if there is room. */
+/* Add an entry to the result, unless the result is full. */
 __device__ __forceinline__ void
 put_result(counts_table *all, uint32_t most, uint64_t key, uint64_t times)
 {
@@ -224,7 +222,7 @@ collect_counts(counts_table *all, uint32_t most)
 		put_result(all, most, NO_KEY, all->all.apart);
 }
 
-/* Start both kernels on an empty table. */
+/* Clear the table, and launch both kernels. */
 static qb_status
 start(qs_cuda *gpu, const uint64_t *key, uint64_t count, uint32_t most, counts_table *table)
 {
@@ -257,25 +255,28 @@ qs_cuda_keys_count(qs_cuda *gpu, const uint64_t *key, uint64_t count, qs_cuda_co
 }
 
 /*
- * ---- finding the groups of keys, side by side, that have more than "most" distinct keys ----
+ * ---- finding the groups that have more than "most" distinct keys ----
  *
- * A block takes a chunk of neighbouring keys.  It counts the keys of one group after another in its
- * own table, and adds this table to the group's table.  A group whose
- * answer is known takes no more time.
+ * A block processes a chunk of neighbouring keys.  It counts the keys of one group after another in
+ * a table in shared memory, and adds this table to the group's table in device memory.  When too
+ * many distinct keys of a group are found, its other keys are skipped.
  *
- * Floor: 8 bytes read for each key, of groups that have few distinct keys.
+ * Floor: 8 bytes read for each key of the groups with few distinct keys.
  */
 
-/* A group, in device memory.  The tables of all groups are in the order of the groups. */
+/*
+ * A group, in device memory.  Behind the array of groups are their tables, in the order of the
+ * groups.
+ */
 struct many_group
 {
-	qs_u64 end; /* end of the group's keys; they begin at the end of the group before */
+	qs_u64 end; /* index behind the group's last key */
 	counted_keys all;
 };
 
 #define GROUP_WORDS (sizeof(many_group) / sizeof(uint64_t))
 
-/* What a launch works on. */
+/* Arguments of count_many. */
 struct many_keys
 {
 	const uint64_t *key;
@@ -290,8 +291,8 @@ struct many_keys
 };
 
 /*
- * All threads of a block must reach the same barriers.  Threads may read different values of
- * "stop", but no barrier depends on this.
+ * Threads of a block may read different values of "stop".  No barrier depends on "stop", so all
+ * threads reach the same barriers.
  */
 __global__ void
 __launch_bounds__(COUNT_BLOCK) count_many(const __grid_constant__ many_keys all)
@@ -323,7 +324,7 @@ __launch_bounds__(COUNT_BLOCK) count_many(const __grid_constant__ many_keys all)
 	}
 }
 
-/* Count in empty tables, and read the results. */
+/* Clear the tables, count, and read the results. */
 static qb_status
 run(qs_cuda *gpu, many_keys *all, many_group *group)
 {

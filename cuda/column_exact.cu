@@ -1,25 +1,25 @@
 /*
  * column_exact.cu
- *		Exact counts of all keys, by sorting, on one device or on several.
+ *		Exact counts of all keys, by sorting, on one or several devices.
  *
- * Keys are collected until the room is full, or until all have come.  Then they are
- * sorted (CUB), and each run of equal keys becomes a key with the length of the run.  If an earlier
- * list of keys with counts exists, both lists are merged by key, and the counts of equal keys are
- * added.  So a list of distinct keys replaces all keys so far, and the rest of the room takes more
- * keys.
+ * Keys are collected until the array is full, or until all keys are added.  Then the collected keys
+ * are sorted (CUB), and each run of equal keys becomes one key, with the length of the run as its
+ * count.  If there is an earlier list of keys with counts, both lists are merged by key, and the
+ * counts of equal keys are added.  So a list of distinct keys replaces all keys so far, and the
+ * remaining array is free for more keys.
  *
- * The sort looks only at bits in which any two keys differ.
+ * A sort uses only the range of bits in which any two keys differ.
  *
- * With several devices, each device takes one range of keys.  Each device has a list of its own
- * keys, and merges the slices of all lists that are in its range.  All devices read the lists of
- * their peers in place, at the same time.  So a device may write only behind its own list, or into
- * the slice of its list that is in its own range, which no other device reads.
+ * With several devices, each device has a list of the keys that it received, and processes one
+ * range of keys: it merges the slices of all lists in this range.  All devices read the lists of
+ * their peers in place, at the same time.  So a device may write only behind its list, or into the
+ * slice of its list in its range.  No other device reads this slice.
  *
  * In the end each device sorts its range by count.  This sort is stable and its input is sorted by
  * key, so equally frequent keys stay in the order of keys.
  *
- * Floor: each pass over 8 bits reads and writes 8 bytes a key, and 16 a distinct key; merging
- * a list reads and writes its 16 bytes a key twice.
+ * Floor: a pass over 8 bits reads and writes 8 bytes per key when keys are sorted, and 16 bytes per
+ * distinct key when counts are sorted.  Merging reads and writes 16 bytes per distinct key twice.
  *
  * SQL: qtop_exact() on cached columns.
  *
@@ -35,7 +35,7 @@
 #include <cub/device/device_run_length_encode.cuh>
 #include <cuda/std/functional>
 
-/* Distinct keys with their counts, sorted by key, or at the end by count. */
+/* Distinct keys with their counts, sorted by key, or by count after order(). */
 struct key_list
 {
 	const int64_t *key;
@@ -44,8 +44,8 @@ struct key_list
 };
 
 /*
- * Two arrays of keys and two arrays of counts, each of "room" elements.  Sorts go back and forth
- * between the two.
+ * Two arrays of keys and two arrays of counts, each of "room" elements.  A sort or a merge reads
+ * one array of a pair and writes the other array.
  */
 struct qs_cuda_exact
 {
@@ -54,12 +54,12 @@ struct qs_cuda_exact
 	void *memory;
 	cub::DoubleBuffer<int64_t> key;
 	cub::DoubleBuffer<uint64_t> times;
-	uint64_t listed; /* distinct keys with counts, sorted by key */
-	uint64_t used;   /* "listed", and the keys behind them that are not sorted yet */
-	uint64_t total;  /* keys that have come */
+	uint64_t listed; /* number of distinct keys with counts, sorted by key */
+	uint64_t used;   /* number of keys in the array: "listed", and unsorted keys behind them */
+	uint64_t total;  /* number of all keys that were added */
 	qs_key_bits bits;
-	key_list sum;     /* sum of all slices in the range; at the end ordered by count */
-	uint64_t counted; /* total number of keys behind these slices */
+	key_list sum;     /* sum of all slices in the range; ordered by count after order() */
+	uint64_t counted; /* number of all keys that were added to the joined devices */
 };
 
 static_assert(QS_CUDA_EXACT_BYTES == 4 * sizeof(uint64_t), "bytes of a key");
@@ -110,8 +110,7 @@ bytes(const qs_cuda_exact *exact)
 }
 
 /*
- * Make a list of the keys that are not sorted yet, behind the existing list. *runs is the length of
- * the new list.
+ * Make a list of the unsorted keys, behind the existing list.  *runs is the length of the new list.
  */
 static qb_status
 list_new(qs_cuda_exact *e, uint64_t *runs)
@@ -143,7 +142,7 @@ list_new(qs_cuda_exact *e, uint64_t *runs)
 				   cudaMemcpyDeviceToDevice);
 }
 
-/* "count" elements of the arrays, from "first" on. */
+/* Return "count" elements of the current arrays, from index "first" on. */
 static key_list
 slice_of(qs_cuda_exact *e, uint64_t first, uint64_t count)
 {
@@ -151,8 +150,9 @@ slice_of(qs_cuda_exact *e, uint64_t first, uint64_t count)
 }
 
 /*
- * Merge two lists into one, from index "at" on; *runs is its length.  One or both of the two lists
- * may be in the current arrays.
+ * Merge lists a and b into one list in the current arrays, from index "at" on; *runs is its length.
+ * The current arrays may also contain a and b, because the merge writes to the alternate arrays
+ * first.
  */
 static qb_status
 merge_lists(qs_cuda_exact *e, const key_list &a, const key_list &b, uint64_t at, uint64_t *runs)
@@ -176,7 +176,7 @@ merge_lists(qs_cuda_exact *e, const key_list &a, const key_list &b, uint64_t at,
 	return QB_OK;
 }
 
-/* Sort and merge, so that only the list of distinct keys is left. */
+/* Sort the unsorted keys, and merge them into the list of distinct keys. */
 static qb_status
 materialize(qs_cuda_exact *e)
 {
@@ -236,7 +236,7 @@ pick_samples(const int64_t *key, uint64_t distance, uint32_t samples, uint64_t *
 	qs_for_each(samples, [=](uint64_t i) { sample[i] = (uint64_t) key[i * distance]; });
 }
 
-/* The list is complete on return, since other devices may read it. */
+/* Waits for the list, because other devices may read it after the return. */
 static qb_status
 list(qs_cuda_exact *e, uint64_t *listed, int64_t *sample)
 {
@@ -255,14 +255,14 @@ list(qs_cuda_exact *e, uint64_t *listed, int64_t *sample)
 	return QB_OK;
 }
 
-/* Where ranges of keys begin. */
+/* The first key of each range. */
 struct range_bounds
 {
 	int64_t bound[QS_CUDA_RANGES_MAX];
 	uint32_t count;
 };
 
-/* For each bound: the number of keys in a sorted list that are less than the bound. */
+/* Set index[i] to the number of keys in a sorted list that are less than bound i. */
 __global__ void
 find_indexes(const int64_t *key, uint64_t count, const __grid_constant__ range_bounds bounds,
 			 uint64_t *index)
@@ -301,7 +301,10 @@ find(qs_cuda_exact *e, const int64_t *bound, uint32_t bounds, uint64_t *index)
 
 /* ---- a range of the keys of all devices ---- */
 
-/* Copy a slice of the list of a device that is not a peer, behind the keys in use. */
+/*
+ * Copy a slice of the list of a device that is no peer, behind the list and the sum of "e".  *slice
+ * becomes the copy.
+ */
 static qb_status
 copy_slice(qs_cuda_exact *e, key_list *slice, const qs_cuda *there)
 {
@@ -316,7 +319,7 @@ copy_slice(qs_cuda_exact *e, key_list *slice, const qs_cuda *there)
 	return QB_OK;
 }
 
-/* Merge a slice of another device's list. */
+/* Add a slice of another device's list to the sum. */
 static qb_status
 merge_slice(qs_cuda_exact *e, const qs_cuda_exact_slice *slice)
 {
@@ -333,7 +336,7 @@ merge_slice(qs_cuda_exact *e, const qs_cuda_exact_slice *slice)
 	return QB_OK;
 }
 
-/* Waits even after a failure, so that the other device's list is no longer read on return. */
+/* Also waits after a failure, so that no kernel reads the other device's list after the return. */
 static qb_status
 join(qs_cuda_exact *e, const qs_cuda_exact_slice *slice)
 {
@@ -349,7 +352,7 @@ join(qs_cuda_exact *e, const qs_cuda_exact_slice *slice)
 	return status == QB_OK ? waited : status;
 }
 
-/* Sort by count.  A count is at most the number of all keys, which limits the bits to sort by. */
+/* Sort the sum by count.  No count exceeds e->counted, so the sort skips the higher bits. */
 static qb_status
 sort_sum(qs_cuda_exact *e)
 {

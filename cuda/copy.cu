@@ -2,19 +2,20 @@
  * copy.cu
  *		Copies between host memory and a device, and between devices.
  *
- * Backends read a value in pieces, one for each slot of 256 kB.  If the device is idle, one kernel
- * writes the pieces of several slots straight to their page-locked memory, so the worker need not
- * queue a copy for each piece.  If other kernels run, this kernel might get no multiprocessor, so
- * the pieces are copied one by one.  Floor: the bytes over the bus.
+ * A backend reads a value in pieces of at most 256 kB, the size of a slot.  If the device is idle,
+ * one kernel writes the pieces of several slots to their page-locked memory, so the worker need not
+ * queue a copy for each piece.  If other kernels run, this kernel might have to wait for a
+ * multiprocessor, so the pieces are copied one by one.  Floor: each byte crosses the bus once.
  *
- * SQL: whatever reads a sketch or a filter that was made on a GPU.
+ * SQL: every query that makes a sketch or a filter on a GPU.
  *
  * cuda/copy.cu
  */
 #include "device.cuh"
 
 /*
- * The memory that was page-locked last.  It is tested first, because CUDA takes longer to answer.
+ * The memory that was page-locked last.  qs_is_pinned() tests this memory first, because a call of
+ * CUDA takes longer than the test.
  */
 static const uint8_t *registered;
 static size_t registered_bytes;
@@ -51,8 +52,8 @@ qb_status
 qs_copy(qs_cuda *gpu, void *to, const void *from, uint64_t bytes, cudaMemcpyKind kind)
 {
 	/*
-	 * without this wait, a copy to memory that is not page-locked would block the thread until the
-	 * device is done, and keep other devices waiting
+	 * a copy to memory that is not page-locked blocks the thread until the stream is done, so first
+	 * wait with pauses, in which the thread serves other devices
 	 */
 	if (bytes > 0 && gpu->pause && kind == cudaMemcpyDeviceToHost)
 		QS_TRY(qs_wait(gpu, gpu->stream));
@@ -76,14 +77,14 @@ qs_read_bytes(qs_cuda *gpu, const void *from, uint64_t bytes)
 	return qs_wait(gpu, gpu->stream);
 }
 
-/* ---- pieces of a value, to the host ---- */
+/* ---- copies of pieces of a value to the host ---- */
 
-/* Blocks of threads for each span.  With this number a few spans keep the bus busy. */
+/* Blocks per span.  With this number a few spans saturate the bus. */
 #define SPAN_BLOCKS 8
 
 #define SPANS_MAX 32
 
-/* Bytes that are contiguous on the device and in the host. */
+/* Bytes that are contiguous in device memory and in host memory. */
 struct qs_span
 {
 	const uint8_t *from;
@@ -97,7 +98,7 @@ struct qs_spans
 	int count;
 };
 
-/* Copy in words of this type, and the remainder in bytes. */
+/* Copy a span in words of this type, and the remaining bytes one by one. */
 template <typename Word>
 static __device__ void
 copy_words(const qs_span &span)
@@ -111,7 +112,7 @@ copy_words(const qs_span &span)
 		span.to[rest + thread] = span.from[rest + thread];
 }
 
-/* The blocks of row y copy span y. */
+/* Blocks with blockIdx.y = y copy span y. */
 __global__ void
 __launch_bounds__(QS_BLOCK) copy_spans(const __grid_constant__ qs_spans all)
 {
@@ -138,11 +139,11 @@ is_idle(const qs_cuda *gpu)
 {
 	bool idle = cudaStreamQuery(gpu->stream) == cudaSuccess;
 
-	cudaGetLastError(); /* cudaErrorNotReady is no error: clear it */
+	cudaGetLastError(); /* clear CUDA's last error, which may be cudaErrorNotReady */
 	return idle;
 }
 
-/* True if a kernel can write to page-locked memory at its host addresses, and can begin now. */
+/* True if a kernel can write page-locked memory at host addresses, and gpu->stream is idle. */
 static bool
 may_launch(const qs_cuda *gpu)
 {
@@ -150,8 +151,8 @@ may_launch(const qs_cuda *gpu)
 }
 
 /*
- * Queue one copy.  If memory is not page-locked, wait for the device first; else the copy would
- * block, and keep other devices waiting.
+ * Queue one copy.  A copy to memory that is not page-locked blocks the thread until the stream is
+ * done, so first wait for the stream with pauses.
  */
 static qb_status
 copy_span(qs_cuda *gpu, const qs_span *span, bool pinned)
@@ -220,7 +221,7 @@ copy_all(qs_cuda *gpu, const qs_extent &value, const qs_cuda_piece *piece, int c
 	return copy_out(gpu, &spans);
 }
 
-/* Waits even after a failure, so that nothing writes to the host after the return. */
+/* Also waits after a failure, so that no copy writes to host memory after the return. */
 qb_status
 qs_copy_pieces(qs_cuda *gpu, const qs_extent &value, const qs_cuda_piece *piece, int count)
 {
@@ -243,7 +244,7 @@ qs_follow_stream(qs_cuda *gpu)
 	return QB_OK;
 }
 
-/* ---- between devices ---- */
+/* ---- copies between devices ---- */
 
 qb_status
 qs_follow(qs_cuda *gpu, qs_cuda *other)
@@ -276,8 +277,8 @@ qs_transfer(qs_cuda *to, void *at, qs_cuda *from, const void *pointer, uint64_t 
 }
 
 /*
- * Let the current device read the memory of another device, and of that device's pool.  Access may
- * be enabled already.
+ * Let the current device "gpu" read the memory of "other" and of its pool.  Access that is enabled
+ * already is no error.
  */
 static cudaError_t
 enable_peer(const qs_cuda *gpu, const qs_cuda *other)
@@ -301,7 +302,7 @@ qs_cuda_join(qs_cuda *gpu, qs_cuda *other)
 				  cudaDeviceCanAccessPeer(&possible, gpu->device, other->device) == cudaSuccess &&
 				  possible && enable_peer(gpu, other) == cudaSuccess;
 
-	cudaGetLastError(); /* devices that are not peers are no error: clear it */
+	cudaGetLastError(); /* clear CUDA's last error, which is set if the devices are not peers */
 	gpu->peers &= ~(UINT64_C(1) << other->device);
 	gpu->peers |= (uint64_t) joined << other->device;
 	return joined;

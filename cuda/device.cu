@@ -1,14 +1,16 @@
 /*
  * device.cu
- *		Opening a device: streams, memory, workspace, errors; batches of keys from the host.
+ *		Opens devices; allocates device memory; stores errors; copies batches of keys from the
+ *		host.
  *
- * Memory comes from a pool of the device, in the order of its stream: cudaMalloc() takes
- * long, and cudaFree() waits for the device.  The pool keeps some memory that was freed,
- * and gives the rest back.  A device without pools uses cudaMalloc() and cudaFree().  The workspace
- * grows to what the largest batch needs and stays until qs_workspace_free().
+ * Memory is allocated from a pool of the device, in stream order, because cudaMalloc() takes long
+ * and cudaFree() waits for the device.  The pool keeps some of the freed memory (spare_bytes()),
+ * and returns all other freed memory to the driver.  A device without pools uses cudaMalloc() and
+ * cudaFree().  The workspace grows to the size that the largest batch needs, and stays allocated
+ * until qs_workspace_free().
  *
- * Errors of kernels show at a later call.  They are sticky: after such an
- * error nothing of this process works on any device.
+ * A later call returns the error of a kernel.  Such an error is sticky: all further CUDA calls of
+ * the process fail.
  *
  * cuda/device.cu
  */
@@ -16,7 +18,7 @@
 
 #include <new>
 
-/* A GPU does 5 to 20 billion random reads or writes in a second. */
+/* A GPU makes 5 to 20 billion random reads or writes per second. */
 #define PIECE_WORK 134217728
 
 /* Copying this many bytes to the host, or to another GPU, takes some milliseconds. */
@@ -26,15 +28,15 @@
 #define ROWS_TOGETHER (UINT64_C(1) << 27)
 
 /*
- * Bytes of all slots together.  Copying the default amount over the bus takes about a millisecond.
+ * Bytes of all staging slots together.  The bus copies the default number of bytes in about 1 ms.
  */
 #define DEFAULT_STAGING (UINT64_C(64) << 20)
 #define MIN_STAGING     (UINT64_C(1) << 16)
 
 /*
- * The pool keeps this fraction of the limit for values although it is unused, but at least 1 GB.
- * Between two trims it may keep twice as much.  Getting 4 GB for exact counts, and giving them
- * back, takes 9 ms (H100).
+ * The pool keeps this fraction of the device's memory although it is unused, but at most the limit
+ * for values, and at least 1 GB.  Between two trims it may keep twice this amount.  Allocating 4 GB
+ * from the driver and returning them takes 9 ms (H100).
  */
 #define POOL_SPARE_FRACTION 16
 #define POOL_SPARE_LEAST    (UINT64_C(1) << 30)
@@ -94,7 +96,10 @@ qs_cuda_enter(qs_cuda *gpu)
 	return QB_OK;
 }
 
-/* Bytes that the pool keeps: a fraction of the limit, but not less than POOL_SPARE_LEAST. */
+/*
+ * Return the unused bytes that the pool keeps: a fraction of the device's memory, at most the
+ * limit, and at least POOL_SPARE_LEAST.
+ */
 static size_t
 spare_bytes(const qs_cuda *gpu)
 {
@@ -103,7 +108,7 @@ spare_bytes(const qs_cuda *gpu)
 	return spare < POOL_SPARE_LEAST ? POOL_SPARE_LEAST : spare;
 }
 
-/* Now and then give back memory that the pool need not keep. */
+/* Trim the pool to spare_bytes() unused bytes, each time that this number of bytes was freed. */
 static void
 trim_pool(qs_cuda *gpu, size_t freed)
 {
@@ -134,10 +139,7 @@ qs_device_free(qs_cuda *gpu, void *pointer, size_t bytes)
 qb_status
 qs_device_take(qs_cuda *gpu, size_t bytes, void **pointer)
 {
-	/*
-	 * whole units of 16 bytes: a kernel may copy 16 bytes although fewer are used, and must stay
-	 * inside
-	 */
+	/* round up to 16 bytes, because kernels copy in units of 16 bytes */
 	size_t size = bytes > 0 ? (bytes + 15) / 16 * 16 : 1;
 
 	*pointer = NULL;
@@ -273,7 +275,7 @@ read_properties(qs_cuda *gpu)
 	return QB_OK;
 }
 
-/* Make the pool, which gives memory back only in trim_pool(). */
+/* Create the pool, which returns memory to the driver only in trim_pool(). */
 static qb_status
 open_pool(qs_cuda *gpu)
 {
@@ -322,8 +324,9 @@ close_slot(qs_cuda *gpu, qs_slot *slot)
 }
 
 /*
- * Everything that does not exist yet is zero, so qs_cuda_close() can clean up after any failure.
- * The final wait is needed because other streams use the slots.
+ * Create streams, events and buffers.  Members that were not created stay zero, so qs_cuda_close()
+ * works after any failure.  The final wait is needed because gpu->stream zeroes the slots, and
+ * other streams use them.
  */
 static qb_status
 open_device(qs_cuda *gpu)
@@ -481,7 +484,7 @@ const qs_device_ops qs_cuda_devices = {
 	.memberships = &qset_cuda_rows,
 };
 
-/* ---- batches of keys on their way from the host, and answers back ---- */
+/* ---- batches of keys from the host, and their answers ---- */
 
 qs_host_batch
 qs_describe(const uint64_t *key, const int64_t *weight, void *answer, size_t answer_bytes,
@@ -497,7 +500,7 @@ qs_describe(const uint64_t *key, const int64_t *weight, void *answer, size_t ans
 			 qs_is_pinned(answer) };
 }
 
-/* Bytes that a key takes in a slot. */
+/* Return the bytes of a slot that each key needs. */
 static size_t
 each_bytes(const qs_host_batch *b)
 {
@@ -510,7 +513,10 @@ qs_piece_keys(const qs_cuda *gpu, const qs_host_batch *b)
 	return gpu->slot_bytes / each_bytes(b);
 }
 
-/* Queue the copy of an array into a slot, at one offset in host and device memory. */
+/*
+ * Queue the copy of an array to the slot's device memory, at this offset.  If the array is not
+ * pinned, copy it through the slot's host memory, at the same offset.
+ */
 static qb_status
 copy_in(qs_cuda *gpu, qs_slot *slot, size_t offset, const void *from, bool pinned, size_t bytes)
 {
@@ -521,7 +527,10 @@ copy_in(qs_cuda *gpu, qs_slot *slot, size_t offset, const void *from, bool pinne
 	return QB_OK;
 }
 
-/* Offset of the second array of a slot, behind the keys: weights or answers. */
+/*
+ * Return the byte offset of a slot's second array, which has weights or answers and follows the
+ * keys.
+ */
 static size_t
 second_offset(const qs_cuda *gpu, const qs_host_batch *b)
 {
@@ -529,7 +538,7 @@ second_offset(const qs_cuda *gpu, const qs_host_batch *b)
 }
 
 /*
- * Wait until the slot's last copy has left host memory, and let the new copy wait for the slot's
+ * Wait for the slot's last copy from host memory, and make the next copy wait for the slot's
  * kernel.
  */
 static qb_status
@@ -540,7 +549,7 @@ begin_fill(qs_cuda *gpu, qs_slot *slot)
 	return QB_OK;
 }
 
-/* Make kernels wait until the slot is filled. */
+/* Make later kernels wait for the copies to the slot. */
 static qb_status
 end_fill(qs_cuda *gpu, qs_slot *slot)
 {
@@ -608,8 +617,8 @@ qs_drain_slot(qs_cuda *gpu, qs_slot *slot, qs_host_batch *piece)
 /* ---- the bits in which keys differ ---- */
 
 /*
- * bits[0] gets the bits that any key has, bits[1] the bits that all keys have.  SQL: qtop_exact()
- * and qsets_agg() of cached columns.
+ * OR all keys into bits[0], and AND all keys into bits[1].  SQL: qtop_exact() and qsets_agg() of
+ * cached columns.
  */
 __global__ void
 __launch_bounds__(QS_BLOCK) find_bits(const int64_t *key, uint64_t count, qs_u64 *bits)

@@ -2,13 +2,13 @@
  * device.cuh
  *		What all families share: a device on the host side, and small functions of kernels.
  *
- * One stream runs all kernels of a device in order.  Two more streams carry
- * copies in and out.  Device memory comes from qs_device_alloc(), which counts
- * it, so that a leak shows in the statistics.
+ * One stream runs all kernels of a device in order.  Two more streams copy data to the device and
+ * back.  qs_device_take() and qs_device_alloc() allocate device memory and count its bytes, so the
+ * statistics show a leak.
  *
- * Errors: each CUDA call goes through QS_CUDA_TRY, which notes the error in
- * the qs_cuda and returns from the caller.  A launch is followed by
- * qs_launched(); qs_launch() launches and checks.
+ * Errors: QS_CUDA_TRY makes a CUDA call.  If the call fails, the macro stores the error in the
+ * qs_cuda and returns from the function.  qs_launched() checks a launch; qs_launch() launches a
+ * kernel and checks the launch.
  *
  * cuda/device.cuh
  */
@@ -24,23 +24,23 @@ extern "C"
 #include "base/hash.h"
 }
 
-/* Threads of a block, unless a kernel has a reason for another number. */
+/* The default number of threads of a block. */
 #define QS_BLOCK 256
 
-/* Staging slots: one is filled while another is worked on. */
+/* Number of staging slots.  The host fills a slot while a kernel works on another slot. */
 #define QS_SLOTS 2
 
-/* One slot of the staging memory: host keys pass through it. */
+/* A slot of the staging memory, through which host keys are copied to the device. */
 struct qs_slot
 {
-	uint8_t *host;       /* pinned */
-	uint8_t *device;     /* device memory of the same size */
-	cudaEvent_t arrived; /* the copy in is complete */
-	cudaEvent_t done;    /* the kernel is complete */
-	cudaEvent_t left;    /* the copy out is complete */
+	uint8_t *host;       /* pinned host memory */
+	uint8_t *device;     /* device memory of the size of "host" */
+	cudaEvent_t arrived; /* event: the copy to the device is complete */
+	cudaEvent_t done;    /* event: the kernel is complete */
+	cudaEvent_t left;    /* event: the copy to the host is complete */
 };
 
-/* Device memory in words. */
+/* Device memory in words of 8 bytes. */
 struct qs_buffer
 {
 	uint64_t *word;
@@ -51,49 +51,49 @@ struct qs_cuda
 {
 	int device;
 	int multiprocessors;
-	int threads; /* the most threads that one multiprocessor holds */
+	int threads; /* most resident threads of a multiprocessor */
 	size_t l2_bytes;
-	size_t shared_max; /* shared memory that one block may ask for */
+	size_t shared_max; /* most bytes of shared memory of a block */
 	bool writes_host;  /* kernels can write page-locked memory at its host addresses */
 	cudaStream_t stream, in, out;
-	cudaEvent_t reached; /* a point of the stream that another device, or "out", waits for */
-	cudaEvent_t awaited; /* a point of a stream that the host waits for */
-	cudaEvent_t paced;   /* the end of the work that was queued before the last qs_cuda_pace() */
+	cudaEvent_t reached; /* event in "stream", for which another device or "out" waits */
+	cudaEvent_t awaited; /* event in a stream, for which the host waits */
+	cudaEvent_t paced;   /* event: the work queued before the last qs_cuda_pace() is done */
 	void (*pause)(void); /* called while the host waits, or NULL */
 	cudaMemPool_t pool;  /* pool of device memory; NULL: the device has no pools */
-	uint64_t peers;      /* devices whose memory this device reads; bits: 1 << device */
-	size_t pool_spare;   /* the most unused bytes that the pool keeps */
+	uint64_t peers;      /* bit d: this device reads the memory of device d */
+	size_t pool_spare;   /* bytes of device memory / POOL_SPARE_FRACTION */
 	size_t freed;        /* bytes freed since the pool was last trimmed */
 	qs_slot slot[QS_SLOTS];
 	unsigned next_slot; /* number of the next slot */
 	size_t slot_bytes;
-	uint64_t *result;      /* words for results on the device ... */
-	uint64_t *host_result; /* ... and their copy in pinned host memory */
-	uint64_t *scratch;     /* more words on the device; each family uses them as it likes */
-	uint8_t *work;         /* workspace; grows, freed by qs_workspace_free() */
+	uint64_t *result;      /* device memory for results */
+	uint64_t *host_result; /* pinned host memory for copies of "result" */
+	uint64_t *scratch;     /* device memory that any family may overwrite */
+	uint8_t *work;         /* workspace, which grows on demand */
 	size_t work_bytes;
-	int cached_chunks;  /* chunks of cached columns that use the next three buffers */
+	int cached_chunks;  /* number of cached chunks; at 0 the next three buffers are freed */
 	qs_buffer gathered; /* gathered keys */
-	qs_buffer tiles;    /* lists of runs or tiles */
-	qs_buffer table;    /* distinct keys, while they are counted */
-	uint64_t base;      /* device memory that is not for values */
-	uint64_t limit;     /* limit of memory for values */
+	qs_buffer tiles;    /* lists of runs or of tiles */
+	qs_buffer table;    /* hash tables for counting distinct keys */
+	uint64_t base;      /* bytes that qs_cuda_open() allocated, which belong to no value */
+	uint64_t limit;     /* most bytes of device memory for values */
 	qs_cuda_bulk bulk;
 	qs_cuda_error error;
 	struct
 	{
-		uint64_t device_bytes; /* device memory held now */
-		uint64_t bulk_keys;    /* keys inserted by partitioning, for tests */
+		uint64_t device_bytes; /* bytes of allocated device memory */
+		uint64_t bulk_keys;    /* number of keys inserted by partitioning; for tests */
 	} stats;
 };
 
-/* Words of .result and .host_result, with room for a count of each group; words of .scratch. */
+/* Words of "result" and of "host_result", enough for a count of each group; words of "scratch". */
 #define QS_RESULT_WORDS  512
 #define QS_SCRATCH_WORDS 4096
 
 /* ---- device.cu, and copies: copy.cu ---- */
 
-/* Note an error; QB_OK for cudaSuccess. */
+/* Store an error, and return its status; QB_OK for cudaSuccess. */
 extern qb_status qs_cuda_note(qs_cuda_error *error, cudaError_t code, const char *call);
 
 #ifdef QS_CUDA_FAULTS
@@ -132,30 +132,33 @@ qs_cuda_fault(void)
 extern qb_status qs_cuda_enter(qs_cuda *gpu);
 
 /*
- * Device memory of at least 1 byte, aligned to 256; qs_device_alloc() zeroes it, qs_device_take()
- * does not.  It may be used and freed in the order of gpu->stream.  Another stream must first wait
- * for that stream.
+ * Allocate device memory, aligned to 256 bytes; qs_device_alloc() also zeroes it.  The memory may
+ * be used and freed in the order of gpu->stream.  Before another stream uses the memory, that
+ * stream must wait for gpu->stream.
  */
 extern qb_status qs_device_take(qs_cuda *gpu, size_t bytes, void **pointer);
 extern qb_status qs_device_alloc(qs_cuda *gpu, size_t bytes, void **pointer);
 extern void qs_device_free(qs_cuda *gpu, void *pointer, size_t bytes);
 
-/* Get the workspace, with at least this many bytes.  Its old content is lost. */
+/* Return the workspace, with at least "bytes" bytes.  Its content is undefined. */
 extern qb_status qs_workspace(qs_cuda *gpu, size_t bytes, uint8_t **pointer);
 
 /* Free the workspace. */
 extern void qs_workspace_free(qs_cuda *gpu);
 
-/* Give a buffer room for this many words, within the limit.  Its old content is lost. */
+/*
+ * Grow a buffer to at least "words" words, within the limit.  If the buffer grows, its content is
+ * lost.
+ */
 extern qb_status qs_have_room(qs_cuda *gpu, qs_buffer *buffer, uint64_t words);
 extern void qs_free_room(qs_cuda *gpu, qs_buffer *buffer);
 
-/* Check whether the limit leaves room for a value of this many bytes. */
+/* Return QB_NO_MEMORY if a value of this many bytes would exceed the limit. */
 extern qb_status qs_ask_room(const qs_cuda *gpu, uint64_t bytes);
 
 /*
- * Copy bytes on gpu->stream, after the kernels that are queued there.  Zero bytes are allowed.
- * qs_copy_now() also waits, so the caller may reuse or free the host memory when it returns.
+ * Queue a copy on gpu->stream.  "bytes" may be 0.  qs_copy_now() also waits for the copy, so the
+ * caller may reuse or free the host memory on return.
  */
 extern qb_status
 qs_copy(qs_cuda *gpu, void *to, const void *from, uint64_t bytes, cudaMemcpyKind kind);
@@ -165,7 +168,7 @@ qs_copy_now(qs_cuda *gpu, void *to, const void *from, uint64_t bytes, cudaMemcpy
 /* True if this is page-locked host memory, which devices can copy from and to directly. */
 extern bool qs_is_pinned(const void *pointer);
 
-/* Where a value is on a device: its table, and a second part that continues it. */
+/* The two arrays of a value in device memory.  "extra" continues "table". */
 struct qs_extent
 {
 	const uint8_t *table;
@@ -175,10 +178,10 @@ struct qs_extent
 };
 
 /*
- * Copy pieces of a value to the host, and wait once.  If the host memory is not page-locked, wait
- * for each piece.  The copies run on gpu->out, in parallel with gpu->stream.  If work queued on
- * gpu->stream may still change the value, call qs_follow_stream() first.  A piece outside of the
- * value gives QB_NO_MEMORY.
+ * Copy pieces of a value to the host, and wait for all copies together.  If host memory is not
+ * page-locked, wait for each copy.  The copies run on gpu->out, in parallel with gpu->stream.  If
+ * work on gpu->stream may still change the value, call qs_follow_stream() first.  QB_NO_MEMORY: a
+ * piece is not within the value.
  */
 extern qb_status
 qs_copy_pieces(qs_cuda *gpu, const qs_extent &value, const qs_cuda_piece *piece, int count);
@@ -187,13 +190,14 @@ qs_copy_pieces(qs_cuda *gpu, const qs_extent &value, const qs_cuda_piece *piece,
 extern qb_status qs_follow_stream(qs_cuda *gpu);
 
 /*
- * Copy device memory of "from" to "to", in order with the kernels of both.  Both may be one device.
- * Peers (qs_cuda_join()) copy directly; otherwise the driver copies through host memory.
+ * Copy memory of device "from" to device "to", in order with the kernels of both devices.  The two
+ * may be one device.  Peers (qs_cuda_join()) copy directly.  For other devices the driver copies
+ * through host memory.
  */
 extern qb_status
 qs_transfer(qs_cuda *to, void *at, qs_cuda *from, const void *pointer, uint64_t bytes);
 
-/* True if kernels of a device may read the memory of another device. */
+/* True if kernels of "gpu" may read the memory of "other". */
 static inline bool
 qs_reads(const qs_cuda *gpu, const qs_cuda *other)
 {
@@ -204,26 +208,27 @@ qs_reads(const qs_cuda *gpu, const qs_cuda *other)
 extern qb_status qs_follow(qs_cuda *gpu, qs_cuda *other);
 
 /*
- * Let another device wait for what is queued on this one, which reads its memory: nothing of it is
- * freed or changed before.  QB_DEVICE_ERROR if that fails.
+ * Make later work on "other" wait for all work queued on "gpu".  So "other" frees or changes no
+ * memory that "gpu" still reads.  A failure returns QB_DEVICE_ERROR.
  */
 extern qb_status qs_hold(qs_cuda *gpu, qs_cuda *other);
 
 /*
- * Wait for all work queued on a stream, or for an event.  Meanwhile this thread may use other
- * devices (qs_cuda_options.pause).
+ * Wait for all work queued on a stream, or for an event.  During the wait the thread may serve
+ * other devices (qs_cuda_options.pause).
  */
 extern qb_status qs_wait(qs_cuda *gpu, cudaStream_t stream);
 extern qb_status qs_wait_event(qs_cuda *gpu, cudaEvent_t event);
 
 /*
- * Test whether an event has come; cudaErrorNotReady: not yet.  Clears CUDA's last error, so that
- * the next call does not report it again.
+ * Return cudaSuccess if an event has occurred, and cudaErrorNotReady if it has not.  Clears CUDA's
+ * last error, so that the next call does not report cudaErrorNotReady.
  */
 extern cudaError_t qs_query_event(cudaEvent_t event);
 
 /*
- * Note an error of another device as an error of this device, unless this device has its own error.
+ * After a failure, copy the error of "other" to "gpu", unless "gpu" has an error.  Returns
+ * "status".
  */
 static inline qb_status
 qs_pass_error(qs_cuda *gpu, const qs_cuda *other, qb_status status)
@@ -233,10 +238,10 @@ qs_pass_error(qs_cuda *gpu, const qs_cuda *other, qb_status status)
 	return status;
 }
 
-/* Copy bytes of the device, QS_RESULT_WORDS words at most, to gpu->host_result and wait. */
+/* Copy at most QS_RESULT_WORDS words of device memory to gpu->host_result, and wait. */
 extern qb_status qs_read_bytes(qs_cuda *gpu, const void *from, uint64_t bytes);
 
-/* Read the first words of gpu->result into gpu->host_result, and wait. */
+/* Copy the first words of gpu->result to gpu->host_result, and wait. */
 static inline qb_status
 qs_read_result(qs_cuda *gpu, int words)
 {
@@ -249,14 +254,16 @@ qs_ceil_div(uint64_t a, uint64_t b)
 	return (a + b - 1) / b;
 }
 
-/* The number of bits that the numbers below "count" need. */
+/* Return the number of bits that hold any number below "count". */
 static inline int
 qs_bits_of(uint64_t count)
 {
 	return count <= 1 ? 0 : 64 - __builtin_clzll(count - 1);
 }
 
-/* Slots of a hash table (2^k) that is at most half full with "count" elements. */
+/*
+ * Return the number of slots, 2^k, of a hash table that is at most half full with "count" elements.
+ */
 __host__ __device__ __forceinline__ uint64_t
 qs_slots_for(uint64_t count)
 {
@@ -267,7 +274,7 @@ qs_slots_for(uint64_t count)
 	return slots;
 }
 
-/* Blocks that fill the device, but no more than "wanted". */
+/* Set *grid to the number of blocks that fill the device, but to at most "wanted". */
 template <typename Kernel>
 static qb_status
 qs_grid(qs_cuda *gpu, Kernel kernel, int block, size_t shared, uint64_t wanted, int *grid)
@@ -285,7 +292,7 @@ qs_grid(qs_cuda *gpu, Kernel kernel, int block, size_t shared, uint64_t wanted, 
 	return QB_OK;
 }
 
-/* Check after a launch whether it started. */
+/* Return the error of the preceding launch, or QB_OK. */
 static inline qb_status
 qs_launched(qs_cuda *gpu)
 {
@@ -293,7 +300,10 @@ qs_launched(qs_cuda *gpu)
 	return QB_OK;
 }
 
-/* Call an algorithm of CUB twice: first to learn how much memory it needs. */
+/*
+ * Run an algorithm of CUB.  The first call returns the bytes of memory that the algorithm needs.
+ * The second call runs the algorithm in the workspace.
+ */
 template <typename Call>
 static qb_status
 qs_run_cub(qs_cuda *gpu, Call call)
@@ -307,7 +317,7 @@ qs_run_cub(qs_cuda *gpu, Call call)
 	return QB_OK;
 }
 
-/* Allow a kernel's blocks this much shared memory. */
+/* Allow each block of a kernel this many bytes of dynamic shared memory. */
 template <typename Kernel>
 static qb_status
 qs_allow_shared(qs_cuda *gpu, Kernel kernel, size_t shared)
@@ -317,15 +327,16 @@ qs_allow_shared(qs_cuda *gpu, Kernel kernel, size_t shared)
 	return QB_OK;
 }
 
-/* How a kernel is launched. */
+/* The shape of a launch. */
 struct qs_shape
 {
-	uint64_t blocks; /* blocks that have work; fewer run if they fill the device */
-	int threads;     /* threads of a block */
-	size_t shared;   /* bytes of shared memory that a block asks for */
+	uint64_t
+		blocks;    /* number of blocks that have work; fewer are launched if they fill the device */
+	int threads;   /* threads of a block */
+	size_t shared; /* bytes of dynamic shared memory of a block */
 };
 
-/* Launch a kernel whose blocks take their work in strides. */
+/* Launch a kernel whose blocks process their work in grid strides. */
 template <typename... Parameters, typename... Arguments>
 static qb_status
 qs_launch_blocks(qs_cuda *gpu, void (*kernel)(Parameters...), qs_shape shape,
@@ -340,7 +351,7 @@ qs_launch_blocks(qs_cuda *gpu, void (*kernel)(Parameters...), qs_shape shape,
 	return qs_launched(gpu);
 }
 
-/* Launch a kernel with a thread for each item.  The kernel takes its items by qs_for_each(). */
+/* Launch a kernel that processes items by qs_for_each(), with at most one thread per item. */
 template <typename... Parameters, typename... Arguments>
 static qb_status
 qs_launch(qs_cuda *gpu, void (*kernel)(Parameters...), uint64_t items, Arguments... arguments)
@@ -349,7 +360,7 @@ qs_launch(qs_cuda *gpu, void (*kernel)(Parameters...), uint64_t items, Arguments
 							arguments...);
 }
 
-/* Return *object, or destroy it after a failure. */
+/* Return "status".  After a failure, also destroy *object and set it to NULL. */
 template <typename Object>
 static qb_status
 qs_keep(qb_status status, Object **object, void (*destroy)(Object *))
@@ -363,17 +374,16 @@ qs_keep(qb_status status, Object **object, void (*destroy)(Object *))
 }
 
 /*
- * ---- batches of keys on their way from the host to a device, and answers back ----
+ * ---- batches of keys, copied from the host, and answers, copied back ----
  *
- * Host keys go through QS_SLOTS slots of pinned memory, each with device
- * memory of the same size: while a kernel works on one slot, the host fills
- * and copies the other.  Arrays that lie in pinned memory already are copied
- * directly.  Floor: 8 bytes per key (16 with weights) over the bus, and the
- * answer back, which is slower than most kernels.
+ * Host keys are copied through QS_SLOTS slots of pinned memory, each with device memory of the same
+ * size.  While a kernel works on one slot, the host fills another slot and queues its copy.  Arrays
+ * in pinned memory are copied directly.  Floor: the bus carries 8 bytes per key (16 with weights),
+ * and the key's answer.  The bus takes longer than most kernels.
  *
- * A slot holds the keys of a piece of a batch, then their weights or answers.
+ * A slot has the keys of a piece of a batch, followed by their weights or answers.
  *
- * qs_for_pieces() does all of this for a batch.
+ * qs_for_pieces() copies and processes a whole batch.
  */
 
 /* Keys in device memory; weight NULL: all weights are 1. */
@@ -399,39 +409,40 @@ struct qs_host_batch
 extern qs_host_batch qs_describe(const uint64_t *key, const int64_t *weight, void *answer,
 								 size_t answer_bytes, uint64_t count);
 
-/* Keys of the batch that fit into a slot. */
+/* Return how many keys of the batch fit into a slot. */
 extern uint64_t qs_piece_keys(const qs_cuda *gpu, const qs_host_batch *b);
 
 /*
- * Copy batches side by side into a slot, which must have room for them, and make kernels wait for
- * the slot. *ready says where they are on the device.  Either all batches have weights or none.
+ * Copy batches one after another into a slot, and make later kernels wait for the copies.  *ready
+ * describes the keys on the device.  The slot must be large enough for all batches.  Either all
+ * batches have weights or no batch has weights.
  */
 extern qb_status
 qs_fill_slot(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, int batches, qs_batch *ready);
 
-/* The next slot in turn.  While kernels work on one slot, the others are filled. */
+/* Return the index of the next slot, in turn. */
 static inline int
 qs_next_slot(qs_cuda *gpu)
 {
 	return (int) (gpu->next_slot++ % QS_SLOTS);
 }
 
-/* Where a kernel writes the answers of a slot. */
+/* Return the device memory for the answers of a slot. */
 extern void *qs_slot_answers(const qs_cuda *gpu, const qs_slot *slot, const qs_host_batch *b);
 
 /*
- * Call this after the kernel.  Notes the kernel's end, and queues the copy of the piece's answers,
- * if any.
+ * Record the end of the slot's kernel, and queue the copy of the answers to the host, if there are
+ * answers.  Call this after the launch.
  */
 extern qb_status qs_finish_slot(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *piece);
 
 /*
- * Call this before a slot is filled again, and at the end.  Waits for the slot's answers and hands
- * them on.
+ * Wait for a slot's answers, and copy them to the caller's array.  Call this before the slot is
+ * filled again, and after the last piece.
  */
 extern qb_status qs_drain_slot(qs_cuda *gpu, qs_slot *slot, qs_host_batch *piece);
 
-/* "count" keys of a batch, from number "at" on. */
+/* Return "count" keys of a batch, from index "at" on. */
 static inline qs_host_batch
 qs_piece(const qs_host_batch *b, uint64_t at, uint64_t count)
 {
@@ -447,7 +458,8 @@ qs_piece(const qs_host_batch *b, uint64_t at, uint64_t count)
 
 /*
  * Call work(ready, at, answers) for each piece of a host batch.  "work" queues kernels for the keys
- * from number "at" on, which write "answers".  Keys and answers are no longer needed on return.
+ * from index "at" on.  The kernels write "answers".  On return all keys are copied, and all answers
+ * are in the caller's array.
  */
 template <typename Work>
 static qb_status
@@ -476,8 +488,8 @@ qs_for_pieces(qs_cuda *gpu, const qs_host_batch *b, Work work)
 /* ---- the bits in which keys differ: a radix sort can skip all other bits ---- */
 
 /*
- * Bits that any key has, and bits that all keys have.  Most columns have keys of 20 to 30 bits, so
- * a sort takes a third of the passes.
+ * Bits that are set in any key, and bits that are set in all keys.  The keys of most columns differ
+ * in 20 to 30 bits only, so a sort by these bits takes about a third of the passes over 64 bits.
  */
 struct qs_key_bits
 {
@@ -485,7 +497,7 @@ struct qs_key_bits
 	uint64_t all = ~UINT64_C(0);
 };
 
-/* Add the bits of more keys, and wait. */
+/* Add the bits of more keys to *bits, and wait for the result. */
 extern qb_status qs_learn_bits(qs_cuda *gpu, const int64_t *key, uint64_t count, qs_key_bits *bits);
 
 /* The range from the first to the last bit in which any two keys differ. */
@@ -516,7 +528,9 @@ qs_lane()
 	return threadIdx.x % 32;
 }
 
-/* qb_reduce() for n below 2^32, which holds for all n on the device.  Takes half the work. */
+/*
+ * qb_reduce() for n below 2^32, with half its multiplications.  Every n on a device is below 2^32.
+ */
 __device__ __forceinline__ uint32_t
 qs_reduce_short(uint64_t hv, uint64_t n)
 {
@@ -526,8 +540,8 @@ qs_reduce_short(uint64_t hv, uint64_t n)
 }
 
 /*
- * The group of a key, where keys lie side by side by group.  It is the first group whose "end" is
- * greater than the key's index.
+ * Return the group of the key with index "key" in an array of keys ordered by group.  This is the
+ * first group whose "end" is greater than "key".
  */
 template <typename Group>
 __device__ __forceinline__ uint32_t
@@ -547,7 +561,10 @@ qs_group_at(const Group *group, uint32_t groups, uint64_t key)
 	return low;
 }
 
-/* Call each(i) for all numbers below "count".  Each thread takes numbers in strides. */
+/*
+ * Call each(i) for all numbers below "count".  The threads of the grid process the numbers in
+ * strides.
+ */
 template <typename Each>
 __device__ __forceinline__ void
 qs_for_each(uint64_t count, Each each)
@@ -559,8 +576,8 @@ qs_for_each(uint64_t count, Each each)
 }
 
 /*
- * Call each(i) for all numbers below "count".  Each warp takes numbers in strides, and all its
- * lanes make the call.
+ * Call each(i) for all numbers below "count".  The warps of the grid process the numbers in
+ * strides.  All lanes of a warp make the same calls.
  */
 template <typename Each>
 __device__ __forceinline__ void

@@ -2,12 +2,12 @@
  * filter.cu
  *		A filter on the device: create, fill, read, destroy; lookups.
  *
- * The bits on the device are those of a dense filter on the host, byte for
- * byte.  A filter never grows: it needs no memory after its creation.
+ * The bits on the device are those of a dense filter on the host, byte for byte.  A filter needs no
+ * more memory after its creation.
  *
- * SQL: qfilter_estimate() and qfilter_contains() of arrays use query and contains.  For
- * qfilter_agg() and the other filter aggregates, set_positions moves a filter to a GPU, count_ones
- * reads it, and unite_words unites filters that several GPUs filled from cached columns.
+ * SQL: qfilter_estimate() and qfilter_contains() of arrays use query and contains.  In the filter
+ * aggregates, set_positions copies a filter to a GPU, count_ones counts its bits, and unite_words
+ * unites the filters that several GPUs filled from cached columns.
  *
  * cuda/filter.cu
  */
@@ -140,7 +140,7 @@ __launch_bounds__(QS_BLOCK)
 			atomicOr(&word[position[i] / 32], 1u << position[i] % 32);
 }
 
-/* Positions that the scratch memory holds. */
+/* Positions that fit into the scratch memory. */
 #define SCRATCH_POSITIONS (QS_SCRATCH_WORDS * sizeof(uint64_t) / sizeof(uint32_t))
 
 qb_status
@@ -162,7 +162,7 @@ qf_cuda_set(qf_cuda_filter *f, const uint32_t *position, size_t count)
 	return qs_wait(gpu, gpu->stream);
 }
 
-/* Check whether the rows of a batch may be inserted; if so, count them. */
+/* Check a batch, and add its rows to the filter's number of rows. */
 static qb_status
 start_insert(qf_cuda_filter *f, const qf_batch *b)
 {
@@ -176,7 +176,7 @@ start_insert(qf_cuda_filter *f, const qf_batch *b)
 	return qf_count_rows(&f->state, rows, b->row == NULL);
 }
 
-/* Insert a piece of a batch that has arrived; it begins at row "at". */
+/* Insert a piece of a batch from device memory.  The piece begins at row "at" of the batch. */
 static qb_status
 insert_piece(qf_cuda_filter *f, const qf_batch *b, uint64_t at, const qs_batch *ready)
 {
@@ -235,17 +235,16 @@ const qf_filter_ops qf_cuda_filters = {
 };
 
 /*
- * ---- lookups in filters on the device, and the number of their bits ----
+ * ---- lookups, and the number of set bits ----
  *
- * Counting set positions: a warp takes a key, and each lane some of its k
- * positions.  Testing whether all are set: a thread takes a key and stops at
- * the first position that is not set, which comes soon for almost all absent
- * keys.  In blocked filters the test reads a whole line at once
- * (filter_blocked.cu).
+ * To count set positions, a warp processes a key, and each lane processes some of the key's k
+ * positions.  To test whether all positions are set, a thread processes a key, and stops at the
+ * first position that is not set.  Almost all absent keys have such a position among the first few.
+ * In blocked filters the test reads a whole line (filter_blocked.cu).
  *
- * Floor of counting: a key's positions are anywhere, so each is a random read
- * of a sector from L2, k reads a key.  If the filter fits into shared memory
- * and the keys are many, each block has a copy there.
+ * Floor of counting: the positions of a key are random, so a key reads k random sectors from L2.
+ * If the filter fits into shared memory and there are enough keys, each block copies the filter to
+ * shared memory.
  */
 
 __device__ __forceinline__ uint32_t
@@ -254,7 +253,7 @@ is_set(const uint32_t *word, uint32_t position)
 	return word[position / 32] >> position % 32 & 1;
 }
 
-/* Position j in any layout, as by qf_any_position(). */
+/* Return position j in any layout, as qf_any_position() does. */
 __device__ __forceinline__ uint32_t
 any_position(const qf_view &v, uint64_t h, uint32_t j)
 {
@@ -266,7 +265,7 @@ any_position(const qf_view &v, uint64_t h, uint32_t j)
 	return qf_block(h, v.m) + (uint32_t) (draw % QF_BLOCK_BITS);
 }
 
-/* Count set positions.  Each warp takes one key after another. */
+/* Count the set positions of each key, a warp per key. */
 __device__ __forceinline__ void
 count_keys(const qf_view &v, const uint32_t *word, const uint64_t *key, uint64_t count,
 		   int64_t *set)
@@ -284,7 +283,7 @@ count_keys(const qf_view &v, const uint32_t *word, const uint64_t *key, uint64_t
 	});
 }
 
-/* Test keys in a filter of the standard layout.  Each thread tests whole keys, one after another. */
+/* Test keys in a filter of the standard layout, a thread per key. */
 __device__ __forceinline__ void
 find_keys_in(const qf_view &v, const uint32_t *word, const uint64_t *key, uint64_t count,
 			 bool *found)
@@ -299,7 +298,10 @@ find_keys_in(const qf_view &v, const uint32_t *word, const uint64_t *key, uint64
 	});
 }
 
-/* The bits of the filter in device memory; SHARED: of a copy in the block's shared memory. */
+/*
+ * Return the filter's bits in device memory.  SHARED: copy the bits to the block's shared memory,
+ * and return the copy.
+ */
 template <bool SHARED>
 __device__ __forceinline__ const uint32_t *
 bits_of(const qf_view &v)
@@ -332,7 +334,7 @@ __launch_bounds__(SHARED ? QF_LARGE_BLOCK : QS_BLOCK)
 }
 
 /*
- * Copying the filter to each block takes as long as this many reads of bits for each of its bytes.
+ * Copying the filter to each block takes as long as this many reads of bits per byte of the filter.
  */
 #define READS_PER_BYTE 4
 
@@ -368,7 +370,6 @@ qf_launch_contains(const qf_cuda_filter *f, const uint64_t *key, uint64_t count,
 	return qs_launch(f->gpu, contains<false>, count, f->view, key, count, found);
 }
 
-/* A kind of lookup. */
 struct lookup
 {
 	size_t answer_bytes;

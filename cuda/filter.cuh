@@ -20,7 +20,7 @@ struct qf_view
 {
 	uint32_t *word;      /* the bits: position i is bit i % 32 of word i / 32 */
 	const qf_gaps *gaps; /* NULL: a Bloom filter, which needs no draws */
-	uint64_t idle;       /* a first draw below this sets nothing */
+	uint64_t idle;       /* a row whose first draw is less sets no bits */
 	uint64_t m;
 	uint64_t q;
 	uint64_t seed_key;
@@ -36,7 +36,6 @@ struct qf_cuda_filter
 	qf_view view;
 };
 
-/* Bytes of the bits. */
 static inline size_t
 qf_bits_bytes(const qf_cuda_filter *f)
 {
@@ -57,8 +56,8 @@ struct qf_rows
 /* ---- filter.cu ---- */
 
 /*
- * Queue a lookup of keys in device memory.  It counts each key's set positions, or tests whether
- * all are set.
+ * Queue a lookup of keys in device memory.  qf_launch_query() counts each key's set positions;
+ * qf_launch_contains() tests whether all are set.
  */
 extern qb_status
 qf_launch_query(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, void *answer);
@@ -72,22 +71,28 @@ extern qb_status qf_insert_rows(const qf_cuda_filter *f, const qf_rows *rows);
 
 /* ---- filter_blocked.cu ---- */
 
-/* Insertion into a blocked filter, and lookups.  They take all positions of a key at once. */
+/*
+ * Insert rows into a blocked filter, and look keys up.  All positions of a key are in one line, so
+ * the kernels process them together.
+ */
 extern qb_status qf_insert_blocked(const qf_cuda_filter *f, const qf_rows *rows);
 extern qb_status
 qf_contains_blocked(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, bool *found);
 
-/* Threads of a block that has a filter of its own in shared memory. */
+/* Threads of a block that has a filter, or a copy of the filter, in shared memory. */
 #define QF_LARGE_BLOCK 1024
 
-/* The launch of a kernel that has the filter in shared memory, and a thread for each item. */
+/* Return the shape of a launch with the filter in shared memory and one thread per item. */
 static inline qs_shape
 qf_shape(const qf_cuda_filter *f, uint64_t items)
 {
 	return { qs_ceil_div(items, QF_LARGE_BLOCK), QF_LARGE_BLOCK, qf_bits_bytes(f) };
 }
 
-/* Test whether the filter fits into a block's shared memory, beside the kernel's own variables. */
+/*
+ * Set *fits to whether the filter and the kernel's static variables fit into a block's shared
+ * memory.
+ */
 template <typename Kernel>
 static qb_status
 qf_fits_shared(const qf_cuda_filter *f, Kernel kernel, bool *fits)
@@ -107,14 +112,14 @@ qf_fits_shared(const qf_cuda_filter *f, Kernel kernel, bool *fits)
 }
 
 /*
- * Filling or copying a filter in each block takes as long as inserting or
- * looking up this many keys for each of its bytes.
+ * Filling or copying a filter in each block takes as long as inserting or looking up this many keys
+ * per byte of the filter.
  */
 #define QF_KEYS_PER_BYTE 4
 
 /*
- * Test whether this many keys of a Bloom filter make a copy in each block's shared memory
- * worthwhile.
+ * Set *shared to whether a Bloom filter in each block's shared memory is possible, and pays for
+ * this many keys.
  */
 template <typename Kernel>
 static qb_status

@@ -2,26 +2,25 @@
  * filter_blocked.cu
  *		Blocked Bloom filters on the device: insertion of rows, and lookups.
  *
- * Insertion.  Few keys go to the filter directly (warp_insert).  If the
- * filter fits into the shared memory of a block, each block fills a filter of
- * its own there and in the end ORs it into the filter of the device.  Many
- * keys for a larger filter are partitioned first (see below).
+ * Insertion.  A small batch is inserted into the filter in device memory directly (warp_insert).
+ * If the filter fits into a block's shared memory, each block fills a filter in shared memory, and
+ * at the end ORs it into the filter in device memory.  A large batch for a larger filter is
+ * partitioned first (sort_keys, fill_tiles).
  *
- * Lookups.  A warp brings the lines of 32 keys to shared memory, four lanes a
- * line, and each lane then tests its key's bits there.  L1 looks up one line a cycle.  A thread
- * that loaded its line alone, in four pieces, would cost four lookups.  A filter that fits is
- * copied to the shared memory of each
- * block.  No lookup stops early, because an absent key costs one line, too.
+ * Lookups.  A warp copies the lines of 32 keys to shared memory, four lanes per line.  Then each
+ * lane tests the bits of its key.  L1 serves one line per clock, and a thread that loaded its line
+ * by four loads would need four clocks.  A filter that fits into shared memory is copied to each
+ * block.  No test stops early, because an absent key also costs one line.
  *
- * A key's positions are in one line of 64 bytes, which is two sectors of memory.  Reading this line
- * is the cost of a key.  So kernels load the whole line at once and gather
- * its bits in shared memory, where an access to any word costs the same.
+ * The positions of a key are in one line of 64 bytes, which is two sectors of memory.  Reading this
+ * line is the cost of a key.  So kernels load the whole line, and test or set its bits in shared
+ * memory, where each word costs the same.
  *
  * Floor per key in device memory: one random line (two sectors) read, and an
  * atomic on each sector that changes.
  *
- * SQL: qfilter_agg() of a blocked Bloom filter, which partitions its keys if they are those of cached
- * columns; qfilter_estimate() and qfilter_contains() of arrays.
+ * SQL: qfilter_agg() of a blocked Bloom filter, where only keys of cached columns are partitioned;
+ * qfilter_contains() of arrays.
  *
  * cuda/filter_blocked.cu
  */
@@ -30,11 +29,11 @@
 #include <cub/block/block_scan.cuh>
 #include <cuda_pipeline.h>
 
-#define LINE_WORDS (QF_BLOCK_BITS / 32)  /* in words of 4 bytes */
-#define LINE_LONGS (QF_BLOCK_BITS / 64)  /* in words of 8 bytes */
-#define LINE_QUADS (QF_BLOCK_BITS / 128) /* in words of 16 bytes */
+#define LINE_WORDS (QF_BLOCK_BITS / 32)  /* 4-byte words of a line */
+#define LINE_LONGS (QF_BLOCK_BITS / 64)  /* 8-byte words of a line */
+#define LINE_QUADS (QF_BLOCK_BITS / 128) /* 16-byte words of a line */
 
-/* Steps of warp_insert() whose words are read before the first word is changed. */
+/* Number of steps of warp_insert() whose words are read before any of these words is changed. */
 #define AHEAD 2
 
 __device__ __forceinline__ uint32_t
@@ -76,7 +75,10 @@ line_bits(const qf_view &v, uint64_t h, Each each)
 	}
 }
 
-/* Set the bits of h in a line in shared memory that other threads change, too. */
+/*
+ * Set the bits of h in a line in shared memory, by atomics, because other threads change the line,
+ * too.
+ */
 template <bool ONE_DRAW>
 __device__ __forceinline__ void
 line_set(uint32_t *line, const qf_view &v, uint64_t h)
@@ -85,12 +87,12 @@ line_set(uint32_t *line, const qf_view &v, uint64_t h)
 }
 
 /*
- * OR the key of each lane into the filter.  All lanes take part; "rows" is
- * shared memory of the warp, a line for each lane.  Each lane makes its key's
- * line there.  Then eight lanes own the words of one line, four lines at a
- * time, so one instruction requests all needed words of a line.
- * Words that would not change are not written, because reading costs less than an atomic.
- * Otherwise all multiprocessors would wait for the line of a frequent key.
+ * OR the key of each lane into the filter.  All lanes must call this.  "rows" is shared memory of
+ * the warp, with a line for each lane.  Each lane first sets the bits of its key in its line of
+ * "rows".  Then eight lanes process the words of one line, four lines at a time, so that one
+ * instruction requests all words of a line.  Words that would not change are not written, because
+ * reading costs less than an atomic.  If such words were written, all multiprocessors would wait
+ * for the line of a frequent key.
  */
 __device__ __forceinline__ void
 warp_insert(const qf_view &v, uint4 *rows, uint64_t h, bool have)
@@ -132,7 +134,7 @@ warp_insert(const qf_view &v, uint4 *rows, uint64_t h, bool have)
 	__syncwarp();
 }
 
-/* True if row i is inserted at all. */
+/* True if row i exists and has at least one copy. */
 __device__ __forceinline__ bool
 counts(const qf_rows &r, uint64_t i)
 {
@@ -140,8 +142,8 @@ counts(const qf_rows &r, uint64_t i)
 }
 
 /*
- * Call each(index of the lane's key).  All lanes of a warp make the call, even if fewer keys are
- * left.
+ * Call each(i) for all keys.  All lanes of a warp make each call together; i is at least "count" in
+ * lanes without a key.
  */
 template <typename Each>
 __device__ __forceinline__ void
@@ -197,7 +199,7 @@ has_all(const uint32_t *line, const qf_view &v, uint64_t h)
 	return !(missing & 1);
 }
 
-/* Queue the copies of the lines of 32 keys. */
+/* Queue the copies of the lines of the warp's 32 keys into "rows". */
 __device__ __forceinline__ void
 bring_lines(const qf_view &v, uint4 *rows, uint32_t line)
 {
@@ -251,28 +253,27 @@ __launch_bounds__(QF_LARGE_BLOCK)
 }
 
 /*
- * ---- many keys: partitioned by stretches of the filter first ----
+ * ---- large batches: keys are partitioned by tile of the filter ----
  *
- * A key that goes to a large filter directly costs two random accesses to
- * device memory and two atomics in L2.  A large batch can do better, as with
- * sketches (sketch_bulk.cu).  Its keys are sorted by tiles: partitions of the
- * filter that fit into shared memory:
+ * Inserting a key into a large filter directly costs two random accesses to device memory and two
+ * atomics in L2.  A large batch avoids them, as with sketches (sketch_bulk.cu).  Its keys are
+ * sorted by tiles, which are partitions of the filter that fit into shared memory:
  *
- *	sort	a block takes 16384 keys, hashes them, sorts them by tile in shared
- *			memory and writes them as one stretch, with the offset of each tile.
- *	fill	a block has a tile in shared memory, takes its run of each stretch,
- *			sets the keys' bits and writes the tile back.
+ *	sort	A block reads 16384 keys, hashes them, and sorts them by tile in shared
+ *			memory.  It writes them as one stretch, with the offset of each tile's run.
+ *	fill	A block loads a tile into shared memory, sets the bits of the keys in the
+ *			tile's run of each stretch, and writes the tile back.
  *
- * One pass is enough.  The largest filter has 4096 tiles, and even then a run has four keys, or one
- * sector.  A key travels as its hash of 8 bytes, which gives
- * its line and its bits.
+ * One sorting pass is enough: even with the 4096 tiles of the largest filter, a run has four keys,
+ * which fill a sector.  A sorted key is its hash of 8 bytes, from which its line and its bits
+ * follow.
  *
- * Floor per key: 8 bytes read, written and read again, so 24.  The filter is
- * read and written once per batch.
+ * Floor: each key is read, written and read again, 8 bytes each time.  Each batch reads and writes
+ * the filter once.
  *
- * Skew.  A run that is much longer than the average run has frequent keys.  It would keep one block
- * busy while other blocks wait.  So the keys of such a run are left over.  They go to the filter
- * directly, where they change few bits.
+ * Skew.  A run that is much longer than the average run has frequent keys, and would keep one block
+ * busy while other blocks wait.  So insert_left() inserts the keys of such a run into the filter
+ * directly.  These insertions are fast, because frequent keys change few bits.
  */
 
 #define SORT_BLOCK 1024
@@ -280,43 +281,46 @@ __launch_bounds__(QF_LARGE_BLOCK)
 #define SORT_KEYS  (SORT_BLOCK * SORT_EACH)
 #define FILL_BLOCK 1024
 
-/* The most lines of a tile, 128 kB. */
+/* log2 of the largest number of lines of a tile (128 kB). */
 #define TILE_LOG  11
 #define TILES_MAX (1 << (32 - QF_BLOCK_LOG - TILE_LOG)) /* tiles of the largest filter */
 #define TILE_EACH ((TILES_MAX + SORT_BLOCK - 1) / SORT_BLOCK)
 
-/* Bits of a rank among SORT_KEYS; they stand below the number of a tile. */
+/*
+ * Bits of a rank below SORT_KEYS.  rank_keys() stores a rank in the low bits of a word, and the
+ * number of the tile in the high bits.
+ */
 #define RANK_BITS 14
 
 static_assert(SORT_KEYS == 1 << RANK_BITS, "a rank has as many bits as it needs");
 static_assert(QF_BITS_MAX / QF_BLOCK_BITS <= (uint64_t) TILES_MAX << TILE_LOG, "tiles suffice");
 
 /*
- * Partitioning pays for batches of at least this many keys, and of at least one key for each line.
+ * Partitioning pays for batches of at least this many keys, if there is at least one key per line.
  */
 #define PAYS_KEYS (UINT64_C(1) << 21)
 
 /* The most keys that are partitioned at a time. */
 #define BULK_KEYS (UINT64_C(1) << 28)
 
-/* How a batch is cut. */
+/* How a batch is partitioned. */
 struct plan
 {
-	uint32_t log2_lines; /* lines of a tile */
+	uint32_t log2_lines; /* log2 of the lines of a tile */
 	uint32_t tiles;
 	uint32_t stretches;
-	uint32_t most;  /* the most keys of a run; longer runs are left over */
+	uint32_t most;  /* most keys of a run; the keys of longer runs are left over */
 	uint32_t lanes; /* lanes that read a run together */
 };
 
-/* The data between the two passes. */
+/* The output of sort_keys. */
 struct sorted_keys
 {
 	uint64_t *item;  /* hashes, SORT_KEYS to a stretch */
-	uint16_t *start; /* in each stretch: starts of tiles, start of the keys left over, end */
+	uint16_t *start; /* per stretch: starts of the tiles' runs, start of the keys left over, end */
 };
 
-/* Make tiles as large as possible while each multiprocessor still has one. */
+/* Choose the largest tiles of which there is at least one for each multiprocessor. */
 static plan
 plan_batch(const qf_cuda_filter *f, uint64_t count)
 {
@@ -346,7 +350,10 @@ fill_bytes(const plan &p)
 	return ((size_t) QF_BLOCK_BITS / 8) << p.log2_lines;
 }
 
-/* True if there is enough shared memory.  A block's other variables take less than a kilobyte. */
+/*
+ * True if both kernels have enough shared memory.  Their other variables take less than 1 kB per
+ * block.
+ */
 static bool
 is_possible(const qf_cuda_filter *f)
 {
@@ -368,8 +375,8 @@ bulk_pays(const qf_cuda_filter *f, uint64_t count)
 }
 
 /*
- * Hash a thread's keys, and give each key its rank among the keys of its tile.
- * Keys beyond "here" have no rank.
+ * Hash a thread's keys.  ranked[] receives the tile of each key, and the key's rank within the
+ * tile.  The stretch has only "here" keys.
  */
 __device__ __forceinline__ void
 rank_keys(const qf_view &v, const plan &p, uint32_t here, uint32_t *count, uint64_t h[SORT_EACH],
@@ -388,7 +395,8 @@ rank_keys(const qf_view &v, const plan &p, uint32_t here, uint32_t *count, uint6
 }
 
 /*
- * Turn the counts of tiles into starts.  Tiles with too many keys become empty.  Returns the end.
+ * Replace the count of each tile by the start of its run.  Runs that are too long become empty.
+ * Returns the end of the last run.
  */
 __device__ __forceinline__ uint32_t
 counts_to_starts(const plan &p, uint32_t *count)
@@ -419,7 +427,7 @@ counts_to_starts(const plan &p, uint32_t *count)
 	return end;
 }
 
-/* Give each lane that wants one the next index. */
+/* Return the next index to each lane whose "wanted" is true. */
 __device__ __forceinline__ uint32_t
 next_index(uint32_t *next, bool wanted)
 {
@@ -431,7 +439,7 @@ next_index(uint32_t *next, bool wanted)
 	return __shfl_sync(QS_ALL_LANES, first, 0) + __popc(lanes & ((1u << qs_lane()) - 1));
 }
 
-/* Put each key into its tile, or behind all tiles if its tile has too many keys. */
+/* Write each key into the run of its tile, or behind all runs if this run is too long. */
 __device__ __forceinline__ void
 scatter_keys(const uint32_t *start, uint32_t *left, uint32_t here, const uint64_t h[SORT_EACH],
 			 const uint32_t ranked[SORT_EACH], uint64_t *stage)
@@ -491,7 +499,10 @@ __launch_bounds__(SORT_BLOCK)
 		to.item[first + i] = stage[i];
 }
 
-/* The start and the end of a tile's run in a stretch. */
+/*
+ * Return the start and the end of a tile's run in a stretch.  Behind the last stretch the run is
+ * empty.
+ */
 __device__ __forceinline__ uint2
 run_of(const plan &p, const sorted_keys &from, uint32_t tile, uint32_t stretch)
 {
@@ -556,7 +567,7 @@ __launch_bounds__(FILL_BLOCK) fill_tiles(const qf_view v, const plan p, const so
 	}
 }
 
-/* Insert the keys that were left over, stretch after stretch. */
+/* Insert the keys that were left over.  A block processes every gridDim.x-th stretch. */
 __global__ void
 __launch_bounds__(QS_BLOCK) insert_left(const qf_view v, const plan p, const sorted_keys from)
 {
@@ -577,7 +588,9 @@ __launch_bounds__(QS_BLOCK) insert_left(const qf_view v, const plan p, const sor
 	}
 }
 
-/* QB_NO_MEMORY (no room for the workspace) changes nothing. */
+/*
+ * Insert keys by partitioning.  QB_NO_MEMORY: the workspace does not fit, and no key was inserted.
+ */
 static qb_status
 bulk_insert(const qf_cuda_filter *f, const uint64_t *key, uint64_t count)
 {
@@ -603,7 +616,7 @@ bulk_insert(const qf_cuda_filter *f, const uint64_t *key, uint64_t count)
 
 /* ---- host ---- */
 
-/* Insert keys one by one, into the filter in device memory or in shared memory. */
+/* Insert keys without partitioning, into the filter in device memory or in shared memory. */
 static qb_status
 insert_straight(const qf_cuda_filter *f, const qf_rows *r)
 {
@@ -618,7 +631,7 @@ insert_straight(const qf_cuda_filter *f, const qf_rows *r)
 	return qs_launch(gpu, insert_lines, r->count, f->view, *r);
 }
 
-/* If there is no memory to partition keys, they are inserted one by one. */
+/* If there is too little memory to partition keys, insert them without partitioning. */
 qb_status
 qf_insert_blocked(const qf_cuda_filter *f, const qf_rows *r)
 {
@@ -640,9 +653,9 @@ qf_insert_blocked(const qf_cuda_filter *f, const qf_rows *r)
 }
 
 /*
- * If the filter is in device memory, each key has its own thread.  Blocks that take one key for
- * each thread spread their reads better than blocks that stay and take keys in strides.  They are 7
- * % faster.
+ * If the filter is in device memory, each thread tests one key.  Blocks with one key per thread are
+ * 7 % faster than blocks that process keys in grid strides, because their reads are distributed
+ * better.
  */
 qb_status
 qf_contains_blocked(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, bool *found)

@@ -7,9 +7,9 @@
  * the layout of src/filter.  Rows set the same bits as on the CPU, because
  * positions, draws and numbers of rows follow filter/params.h.
  *
- * The worker inside PostgreSQL creates, puts, sets positions, inserts, looks
- * up, gets and destroys.  Rows in device memory (..._device) are for cached columns.  Filters are
- * merged on the CPU, because that reads fewer bytes than would go over the bus.
+ * The worker inside PostgreSQL calls these functions.  Functions named ..._device insert rows of
+ * cached columns.  qf_cuda_unite() is for filters that were made on devices.  Stored filters are
+ * merged on the CPU, which reads fewer bytes for this than the bus would carry.
  *
  * Statuses and errors are as in qs_cuda.h.
  *
@@ -34,19 +34,19 @@ extern "C"
 
 	extern void qf_cuda_destroy(qf_cuda_filter *filter);
 
-	/* Device memory of the filter. */
+	/* Return the bytes of device memory of the filter. */
 	extern uint64_t qf_cuda_bytes(const qf_cuda_filter *filter);
 
 	/* Copy bytes of the dense encoding to the device, from "offset" on. */
 	extern qb_status
 	qf_cuda_put(qf_cuda_filter *filter, uint64_t offset, const uint8_t *from, size_t bytes);
 
-	/* Copy pieces of the dense encoding to the host, and wait once for all of them. */
+	/* Copy pieces of the dense encoding to the host, and wait for all copies together. */
 	extern qb_status qf_cuda_get(qf_cuda_filter *filter, const qs_cuda_piece *piece, int count);
 
 	/*
-	 * OR these bytes of another filter of the same size, on this or another device, into a filter.
-	 * Offset and bytes are multiples of 8.
+	 * OR bytes of "from" into "into", from "offset" on.  Both filters have the same size, and may
+	 * be on different devices.  "offset" and "bytes" are multiples of 8.
 	 */
 	extern qb_status
 	qf_cuda_unite(qf_cuda_filter *into, const qf_cuda_filter *from, uint64_t offset, size_t bytes);
@@ -55,16 +55,16 @@ extern "C"
 	extern qb_status qf_cuda_set(qf_cuda_filter *filter, const uint32_t *position, size_t count);
 
 	/*
-	 * Insert rows from host memory, which may be reused on return.
-	 * QB_TOTAL_OVERFLOW leaves the filter unchanged.  So does QB_MISMATCH, which is returned if
-	 * rows have both ids and copies.
+	 * Insert rows from host memory, which may be reused on return.  QB_TOTAL_OVERFLOW and
+	 * QB_MISMATCH leave the filter unchanged.  QB_MISMATCH: the batch has both row numbers and
+	 * copies.
 	 */
 	extern qb_status qf_cuda_insert(qf_cuda_filter *filter, const qf_batch *batch);
 
 	/*
-	 * Insert rows from device memory, without copies.  The rows must have
-	 * arrived there, because kernels run on a stream of their own, and must
-	 * not change until qs_cuda_sync().
+	 * Insert rows from device memory; QB_MISMATCH if the batch has copies.  The rows must be
+	 * complete in device memory before the call, because kernels run on another stream.  The rows
+	 * must not change until qs_cuda_sync().
 	 */
 	extern qb_status qf_cuda_insert_device(qf_cuda_filter *filter, const qf_batch *batch);
 
@@ -72,14 +72,14 @@ extern "C"
 	extern qb_status
 	qf_cuda_query(qf_cuda_filter *filter, const uint64_t *fingerprint, size_t count, int64_t *set);
 
-	/* Tell whether all positions of each key are set; "found" may overlay the keys. */
+	/* Set found[i] to whether all positions of key i are set.  "found" may overlay the keys. */
 	extern qb_status qf_cuda_contains(qf_cuda_filter *filter, const uint64_t *fingerprint,
 									  size_t count, bool *found);
 
 	/* Count the set bits. */
 	extern qb_status qf_cuda_ones(qf_cuda_filter *filter, uint64_t *ones);
 
-	/* What a device does with filters.  Only create and unite can return QB_NO_MEMORY. */
+	/* Operations on filters.  Only create and unite can fail for lack of memory. */
 	typedef struct qf_filter_ops
 	{
 		__typeof__(qf_cuda_create) *create;

@@ -2,20 +2,18 @@
  * filter_insert.cu
  *		Insertion of rows into a filter on the device.
  *
- * Frequency filters.  A thread takes a row.  Two mixes give its first draw, which already ends most
- * rows if k p is small.
- * Busy rows, which go on, wait in a queue of their warp.  When the queue has
- * 32 rows, each lane follows the draws of one row, so no lane idles while
- * others work.  Gaps come from the table of draws.h, in shared memory.
+ * Frequency filters.  A thread computes the first draw of a row by two mixes.  If k p is small, the
+ * first draw shows for most rows that they set no bit.  All other rows are busy, and wait in a
+ * queue of their warp.  When the queue has 32 rows, each lane makes the draws of one row, so that
+ * no lane idles.  The table of gaps (qf_gaps) is in shared memory.
  *
  * Bloom filters.  A thread sets all positions of a row's key.  Blocked filters
  * are in filter_blocked.cu.
  *
- * Bits.  A bit is read before it is set, because reading is cheaper than an
- * atomic.  Bits never become 0 again, so a stale 0 only costs one superfluous atomic.  If the
- * filter fits into the shared memory of a block, and the batch sets enough bits (BITS_PER_BYTE),
- * each block fills a filter of its own there
- * and in the end ORs its words into the filter of the device.
+ * Bits.  A bit is read before it is set, because reading costs less than an atomic.  Bits are never
+ * cleared, so a stale 0 only causes a superfluous atomic.  If the filter fits into a block's shared
+ * memory, and the batch sets enough bits (BITS_PER_BYTE), each block fills a filter in shared
+ * memory, and at the end ORs its words into the filter in device memory.
  *
  * Floor per row: k p + 1 draws, and for each bit one random access to L2.
  *
@@ -28,7 +26,7 @@
 /* The most rows of a launch.  A row's number within the launch takes 4 bytes. */
 #define LAUNCH_ROWS (UINT64_C(1) << 31)
 
-/* Busy rows that a warp's queue can hold: 31 from before, and 32 new ones. */
+/* Capacity of a warp's queue of busy rows: 31 rows that are left, and 32 new rows. */
 #define QUEUE 64
 
 /* The bits of the filter in device memory. */
@@ -90,8 +88,8 @@ set_drawn(const qf_view &v, const qf_gaps *gaps, uint64_t h, uint64_t base, Bits
 }
 
 /*
- * As set_drawn(), but for a probability that has no table of gaps.  Gaps are computed in steps,
- * which end at the last position, since further steps would not change what is set.
+ * As set_drawn(), for a probability without a table of gaps.  Each gap is computed step by step, up
+ * to the last position at most, because further steps would not change which bits are set.
  */
 template <typename Bits>
 __device__ __forceinline__ void
@@ -115,7 +113,7 @@ struct drawn_rows
 {
 	static const bool draws = true;
 
-	/* Each lane takes one busy row. */
+	/* Insert one busy row per lane. */
 	template <typename Bits>
 	static __device__ __forceinline__ void
 	take(const qf_view &v, const qf_rows &r, const qf_gaps *gaps, uint32_t i, Bits bits)
@@ -158,7 +156,7 @@ struct drawn_rows
 	}
 };
 
-/* Each thread takes a row and calls each(i). */
+/* Call each(i) for all rows with at least one copy, a thread per row. */
 template <typename Each>
 __device__ __forceinline__ void
 for_rows(const qf_rows &r, Each each)
@@ -257,8 +255,8 @@ __launch_bounds__(QF_LARGE_BLOCK) insert_shared(qf_view v, qf_rows r)
 }
 
 /*
- * A filter for each block pays from this many bits on for each of its bytes.  Clearing the filter
- * and ORing it takes as long as setting this many bits in L2.
+ * A filter in each block's shared memory pays from this many set bits per byte of the filter on.
+ * Clearing this filter and ORing it takes as long as setting this many bits in L2.
  */
 #define BITS_PER_BYTE 4
 

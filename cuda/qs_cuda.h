@@ -2,19 +2,18 @@
  * qs_cuda.h
  *		NVIDIA GPUs behind a plain C interface: devices, errors, host memory.
  *
- * A qs_cuda is one device with its streams and buffers.  The families keep
- * their data in its memory: sketch_cuda.h, filter_cuda.h, sets_cuda.h, column_cuda.h.
+ * A qs_cuda is one device with its streams and buffers.  Each family has a header for its data in
+ * device memory: sketch_cuda.h, filter_cuda.h, sets_cuda.h, column_cuda.h.
  *
- * The worker inside PostgreSQL uses a device only through a table of operations (qs_device_ops).
- * Each family's header has a table for the family.  The header describes an operation, or gives it
- * the type of the function that does it on GPUs.  Other devices, such as those of tests, have
- * tables and structures of their own.
+ * The worker inside PostgreSQL calls a device only through a table of operations (qs_device_ops).
+ * Each family's header declares the table of the family.  An operation in a table has a comment, or
+ * the type of a function that is described in the header.  Emulated devices of tests have tables
+ * and a struct qs_cuda of their own.
  *
- * All functions that can fail return a qb_status: QB_NO_MEMORY if the device
- * has too little memory, QB_DEVICE_ERROR for any other error of CUDA.
- * qs_cuda_last_error() then has the details.  After an error that CUDA calls sticky
- * (a failed kernel) the process cannot use any device any more.  One
- * thread at a time may use a qs_cuda and what it holds.
+ * Functions that can fail return a qb_status: QB_NO_MEMORY if the device has too little memory,
+ * QB_DEVICE_ERROR for any other error of CUDA.  After a failure qs_cuda_last_error() has the
+ * details.  A failed kernel is what CUDA calls a sticky error: the process cannot use any device
+ * any more.  Only one thread at a time may use a qs_cuda and the objects on its device.
  *
  * cuda/qs_cuda.h
  */
@@ -35,8 +34,8 @@ extern "C"
 	{
 		qb_status status;
 		int code;         /* the cudaError_t, or 0 */
-		const char *name; /* "cudaErrorMemoryAllocation", or what is missing */
-		const char *call; /* the call that failed, as in the source */
+		const char *name; /* name of the error, such as "cudaErrorMemoryAllocation" */
+		const char *call; /* source text of the call that failed */
 	} qs_cuda_error;
 
 	typedef struct qs_cuda_device
@@ -46,17 +45,17 @@ extern "C"
 		int multiprocessors;   /* number of multiprocessors */
 		int driver;            /* CUDA version of the driver: 13000 is 13.0 */
 		int runtime;           /* CUDA version this library was built with */
-		uint64_t memory_bytes; /* in total */
-		uint64_t memory_free;  /* now */
+		uint64_t memory_bytes; /* total bytes of device memory */
+		uint64_t memory_free;  /* free bytes of device memory */
 		uint64_t l2_bytes;
 	} qs_cuda_device;
 
-	/* When a batch of keys is partitioned before its insertion. */
+	/* Whether a batch of keys is partitioned before its insertion. */
 	typedef enum qs_cuda_bulk
 	{
 		QS_BULK_AUTO = 0,
-		QS_BULK_NEVER, /* each key straight to its counters */
-		QS_BULK_ALWAYS /* partition even if that is slower; for tests */
+		QS_BULK_NEVER, /* add each key to its counters directly */
+		QS_BULK_ALWAYS /* partition even if direct insertion is faster; for tests */
 	} qs_cuda_bulk;
 
 	typedef struct qs_cuda_options
@@ -64,8 +63,8 @@ extern "C"
 		size_t staging_bytes; /* bytes of pinned buffers for host keys; 0: 64 MB */
 		qs_cuda_bulk bulk;
 		/*
-		 * Called repeatedly while a function waits for the device; NULL: the thread blocks.  It may
-		 * change the thread's current device, but must not use this device.
+		 * A function calls "pause" repeatedly while it waits for the device; NULL: the thread
+		 * blocks.  The pause may change the thread's current device, but must not use this device.
 		 */
 		void (*pause)(void);
 	} qs_cuda_options;
@@ -78,7 +77,7 @@ extern "C"
 		uint8_t *to;
 	} qs_cuda_piece;
 
-	/* Number of usable devices.  If it is 0, "error" has the reason. */
+	/* Return the number of usable devices.  If the number is 0, "error" has the reason. */
 	extern int qs_cuda_device_count(qs_cuda_error *error);
 
 	extern qb_status qs_cuda_device_get(int device, qs_cuda_device *info, qs_cuda_error *error);
@@ -87,45 +86,45 @@ extern "C"
 	extern qb_status
 	qs_cuda_open(int device, const qs_cuda_options *options, qs_cuda **gpu, qs_cuda_error *error);
 
-	/* Close a device; what it held must have been destroyed before.  NULL is allowed. */
+	/* Close a device whose objects have all been destroyed.  "gpu" may be NULL. */
 	extern void qs_cuda_close(qs_cuda *gpu);
 
 	/*
-	 * Let a device read the memory of another device; both are open.  Call it for each ordered
-	 * pair, and again after one of them was reopened.  False: the devices are not peers, and copies
-	 * between them go through the host.
+	 * Let "gpu" read the memory of "other".  Call this for each ordered pair of open devices, and
+	 * again after a device was reopened.  False: the two devices are not peers, so the driver
+	 * copies between them through host memory.
 	 */
 	extern bool qs_cuda_join(qs_cuda *gpu, qs_cuda *other);
 
-	/* The last error of a function of this device or of what it holds. */
+	/* Return the last error of a function of this device or of an object on the device. */
 	extern const qs_cuda_error *qs_cuda_last_error(const qs_cuda *gpu);
 
-	/* Wait for all work; errors of kernels come to light here. */
+	/* Wait for all queued work.  Also returns errors of kernels. */
 	extern qb_status qs_cuda_sync(qs_cuda *gpu);
 
 	/*
 	 * Wait for the work that was queued before the previous call, but not for later work.  A caller
-	 * that queues work and calls this now and then never has more queued than the work between
-	 * three calls.  It need not wait until the device is idle.
+	 * that alternates work and calls of qs_cuda_pace() never has more queued than the work between
+	 * three calls.
 	 */
 	extern qb_status qs_cuda_pace(qs_cuda *gpu);
 
 	/*
-	 * Page-lock memory, for all devices, until the process ends.  Keys in this memory are copied
-	 * without staging.
+	 * Page-lock host memory, for all devices, until the process ends.  Keys in this memory are
+	 * copied without staging.
 	 */
 	extern qb_status qs_cuda_host_register(qs_cuda *gpu, void *pointer, size_t bytes);
 
-	/* Device memory of all values. */
+	/* Return the bytes of device memory of all values. */
 	extern uint64_t qs_cuda_used(const qs_cuda *gpu);
 
 	/*
-	 * Limit the device memory of all values.  A value that would exceed the limit gets
-	 * QB_NO_MEMORY.  UINT64_MAX: no limit.
+	 * Limit the bytes of device memory of all values.  The creation of a value beyond the limit
+	 * returns QB_NO_MEMORY.  UINT64_MAX: no limit.
 	 */
 	extern void qs_cuda_limit(qs_cuda *gpu, uint64_t bytes);
 
-	/* The operations of a kind of device. */
+	/* Operations on devices, which are GPUs or the emulated devices of tests. */
 	typedef struct qs_device_ops
 	{
 		__typeof__(qs_cuda_device_count) *count;
@@ -141,17 +140,18 @@ extern "C"
 		__typeof__(qs_cuda_last_error) *error;
 
 		/*
-		 * Work in one piece of a request, as a number of random reads or writes of memory; some 20
-		 * ms.
+		 * Work of one piece of a request: a number of random reads or writes of memory, which take
+		 * about 20 ms.
 		 */
 		double piece_work;
 
-		/* Bytes of tables that are merged in a piece of a request. */
+		/* Bytes of tables that one piece of a request merges. */
 		uint64_t merge_bytes;
 
 		/*
-		 * The first rows of a table lie on one device: this many.  The device reads them in some
-		 * milliseconds, and combining the answers of several devices takes as long.
+		 * Number of rows at the beginning of a table that are all cached on one device.  The device
+		 * reads these rows in some milliseconds.  Combining the answers of several devices also
+		 * takes some milliseconds.
 		 */
 		uint64_t rows_together;
 

@@ -16,7 +16,7 @@
 
 /* ---- memory ---- */
 
-/* Bytes of the limit that values and workspace leave. */
+/* Return the bytes of the limit that neither values nor the workspace use. */
 static uint64_t
 left(const qs_cuda *gpu)
 {
@@ -25,7 +25,7 @@ left(const qs_cuda *gpu)
 	return held < gpu->limit ? gpu->limit - held : 0;
 }
 
-/* Check the room for this many bytes.  Idle workspace can be freed, so it counts as free. */
+/* Check that the limit allows this many more bytes.  Frees the workspace if that is necessary. */
 static qb_status
 ask_room(qs_cuda *gpu, uint64_t bytes)
 {
@@ -134,10 +134,7 @@ qset_cuda_sets_bytes(const qset_cuda_sets *s)
 	return s->memory.bytes + s->index.memory.bytes;
 }
 
-/*
- * Copy to the device.  The host memory may be reused on return, because CUDA copies unpinned memory
- * at once.
- */
+/* Copy to the device, and wait.  The host memory may be reused on return. */
 static qb_status
 put(qs_cuda *gpu, void *to, const void *from, size_t bytes)
 {
@@ -197,19 +194,18 @@ qset_cuda_sets_copy(qs_cuda *gpu, const qset_cuda_sets *from, qset_cuda_sets **t
 /*
  * ---- the inverted index of a collection: each element's list of sets ----
  *
- * One radix sort (CUB) sorts pairs (element, set) of 4 bytes each by element,
- * stably, so a list has its sets in ascending order.  "rest" is the inverse of
- * the sort's permutation: for an element of a set it gives the index in the element's
- * list at which the sets behind this set begin, and the list's end.  A search that
- * needs only these sets does not look up the element.  Floor: the passes of the sort,
- * each of which reads and writes 16 bytes an element, one for every 8 bits of the
- * universe; and a sector of 32 written where each element's 8 bytes of "rest" belong.
+ * A stable radix sort (CUB) sorts the elements of all sets, with their positions, by element.  So
+ * each list has its sets in ascending order.  "rest" has, for each element of a set, the index of
+ * the list entry behind this set, and the end of the list.  So a search that needs only later sets
+ * need not look up the element.  Floor: the sort makes one pass for every 8 bits of the universe,
+ * and each pass reads and writes 8 bytes per element.  In addition, the 8 bytes of "rest" of each
+ * element write a random sector of 32 bytes.
  *
- * The lists also give the number of elements of each degree.  These numbers decide which elements
- * become columns of bits.
+ * The lengths of the lists give the number of elements of each degree.  These numbers decide which
+ * elements become columns of bits.
  */
 
-/* Write each set's number beside each of its elements; a warp takes a set. */
+/* Set owner[i] to the set of element i, a warp per set. */
 __global__ void
 __launch_bounds__(QS_BLOCK) number_owners(const uint64_t *offset, uint64_t sets, uint32_t *owner)
 {
@@ -231,7 +227,7 @@ qset_number_all(qs_cuda *gpu, uint32_t *number, uint64_t count)
 	return qs_launch(gpu, number_all, count, number, count);
 }
 
-/* Memory of the sort: four arrays with an item for each element, and CUB's own. */
+/* Workspace of the sort: four arrays with an item for each element, and memory of CUB. */
 struct scratch
 {
 	uint32_t *owner, *number, *from, *sorted;
@@ -239,7 +235,10 @@ struct scratch
 	size_t cub_bytes;
 };
 
-/* Make "rest" after the sort.  "from" has each list entry's position before the sort. */
+/*
+ * Write "list" and "rest" after the sort.  t.from[i] is the position of list entry i before the
+ * sort.
+ */
 template <typename Set>
 __global__ void
 __launch_bounds__(QS_BLOCK)
@@ -268,7 +267,7 @@ __launch_bounds__(QS_BLOCK)
 }
 
 /*
- * Count elements by degree.  Most elements are rare, so each block counts the first bins in shared
+ * Count elements by degree.  Most elements are rare, so each block counts low degrees in shared
  * memory.
  */
 __global__ void
@@ -294,7 +293,7 @@ __launch_bounds__(QS_BLOCK)
 
 /* ---- host ---- */
 
-/* Number of bits by which elements are sorted. */
+/* Return the number of bits by which elements are sorted. */
 static int
 bits_of(const qset_cuda_sets *s)
 {
@@ -359,7 +358,8 @@ count_bins(qset_cuda_sets *s)
 	s->index.bin = new (std::nothrow) uint64_t[s->sets + 1];
 	if (!s->index.bin)
 		return QB_NO_MEMORY;
-	QS_TRY(qset_workspace(gpu, bytes, &bin)); /* in order with the kernels, so after the sort */
+	QS_TRY(qset_workspace(
+		gpu, bytes, &bin)); /* the stream runs this after the sort, which used the workspace */
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(bin, 0, bytes, gpu->stream));
 	QS_TRY(qs_launch(gpu, count_degrees, s->universe, s->index.start, s->universe, s->sets + 1,
 					 (qs_u64 *) bin));
@@ -406,7 +406,7 @@ make_index(qset_cuda_sets *s)
 	return count_bins(s);
 }
 
-/* Keep the index, or free it after a failure. */
+/* Mark the index as built, or free it after a failure. */
 static qb_status
 keep_index(qset_cuda_sets *s, qb_status status)
 {
@@ -431,7 +431,7 @@ qset_cuda_sets_index(qset_cuda_sets *s)
 	return qset_index_make(s);
 }
 
-/* Copy an index that exists. */
+/* Copy the index of "from", which exists. */
 static qb_status
 copy_index(qset_cuda_sets *to, const qset_cuda_sets *from)
 {
@@ -458,25 +458,24 @@ qset_index_copy(qset_cuda_sets *to, const qset_cuda_sets *from)
 }
 
 /*
- * ---- all pairs: lists or hybrid, and which elements become columns of bits ----
+ * ---- the choice of the method, and of the elements that become columns of bits ----
  *
- * The cost model has few constants, measured on an H200 (docs/engineering/sets-gpu.md).
- * Only their ratios decide, so a device that is slower in all of them makes
- * the same choices.
+ * The cost model has few constants, measured on an H200 (docs/engineering/sets-gpu.md).  Only their
+ * ratios matter, so a device that is slower by one factor makes the same choices.
  */
 
-/* Per second: events of lists, bits of products, bytes of a strip written and read. */
+/* Events of lists, bits of products, and bytes of a strip (written and read), all per second. */
 #define EVENTS_PER_S 9e11
 #define BITS_PER_S   1.9e15
 #define BYTES_PER_S  3e12
 
 /*
- * Elements that the paper's methods process per second.  A pair takes the elements of both of its
- * sets.  The number is an estimate, and is used for expected times only.
+ * Elements that the paper's methods process per second.  A pair costs the elements of both of its
+ * sets.  This is an estimate, and is used for expected times only.
  */
 #define ELEMENTS_PER_S 1e11
 
-/* The search: all rows against all columns, or against later columns only. */
+/* A search: all rows with all columns, or with later columns only. */
 struct question
 {
 	const qset_cuda_sets *rows, *columns;
@@ -493,16 +492,15 @@ events_of(const question &q, uint64_t degree)
 	if (q.tail)
 		return elements * d * (d - 1) / 2;
 	/*
-	 * the degrees in the rows are not known, so they are taken as proportional to the columns'
-	 * degrees
+	 * the degrees in the rows are unknown, and assumed proportional to the degrees in the columns
 	 */
 	return elements * d * d * (double) q.rows->elements / (double) q.columns->elements;
 }
 
 /*
- * The degree from which on elements become columns of bits at the least cost; 0: no column of bits
- * pays.  A column of bits costs the same whatever its degree.  So the cost first falls and then
- * rises as rarer elements are added to the most frequent ones.
+ * Return the degree from which on elements become columns of bits at the least cost; 0: no column
+ * of bits pays.  Every column of bits has the same cost.  So if columns are added in descending
+ * order of degree, the total cost first falls and then rises.
  */
 static uint64_t
 choose_degree(const question &q, double *lists, double *hybrid)
@@ -536,7 +534,7 @@ choose_degree(const question &q, double *lists, double *hybrid)
 	return best;
 }
 
-/* Seconds of a method that goes through all pairs, or multiplies all bits. */
+/* Return the seconds of a method that processes all pairs one by one, or multiplies all bits. */
 static double
 cost_of_pairs(const question &q, int method, bool resident)
 {

@@ -3,10 +3,10 @@
  *		Collections of sets in the memory of NVIDIA GPUs, and all pairs of them,
  *		behind a plain C interface.
  *
- * A qset_cuda_sets is a collection on a device: the elements of each set as
- * numbers, as in src/sets/collection.h, without ids and without the values of
- * elements.  A qset_cuda_pairs is a search for the pairs of sets that pass a
- * filter.  Every method gives the pairs that src/sets/pairs.h gives, in that order.
+ * A qset_cuda_sets is a collection on a device: the elements of each set as numbers, as in
+ * src/sets/collection.h, without ids and without the values of elements.  A qset_cuda_pairs is a
+ * search for the pairs of sets that pass a filter.  Every method returns the pairs that
+ * src/sets/pairs.h returns, in the order of src/sets/pairs.h.
  *
  * Limits: a collection has at most 2^32 - 1 elements (QB_TOO_MANY);
  * collections and the methods' tables must fit into the device's memory
@@ -31,30 +31,30 @@ extern "C"
 	typedef struct qset_cuda_sets qset_cuda_sets;
 	typedef struct qset_cuda_pairs qset_cuda_pairs;
 
-	/* Create a collection whose arrays are put in later; *sets is NULL after an error. */
+	/* Create a collection whose arrays are written later; *to is NULL after an error. */
 	extern qb_status qset_cuda_sets_create(qs_cuda *gpu, uint64_t sets, uint64_t elements,
 										   uint64_t universe, qset_cuda_sets **to);
 
 	/*
-	 * Put in pieces of the arrays of src/sets/collection.h, from "first" on;
-	 * offsets must come in order.  Two collections that are compared must
-	 * number elements alike: qset_collection_join().
+	 * Write slices of the arrays of src/sets/collection.h, from index "first" on.  Offsets must be
+	 * written in ascending order.  Two collections that are compared must have equal numbers for
+	 * equal elements (qset_collection_join()).
 	 */
 	extern qb_status qset_cuda_sets_put_offsets(qset_cuda_sets *s, uint64_t first,
 												const uint64_t *offset, size_t count);
 	extern qb_status qset_cuda_sets_put_elements(qset_cuda_sets *s, uint64_t first,
 												 const uint32_t *element, size_t count);
 
-	/* Copy a collection of any device to this device, with its index if it has one. */
+	/* Copy a collection from any device to "gpu", with its index if it has one. */
 	extern qb_status
 	qset_cuda_sets_copy(qs_cuda *gpu, const qset_cuda_sets *from, qset_cuda_sets **to);
 
-	/* Make the collection's index now; otherwise the first search makes it. */
+	/* Make the collection's index.  Without this call the first search makes the index. */
 	extern qb_status qset_cuda_sets_index(qset_cuda_sets *s);
 
 	extern void qset_cuda_sets_destroy(qset_cuda_sets *s);
 
-	/* Device memory that a collection holds, its index included. */
+	/* Return the bytes of device memory of a collection and its index. */
 	extern uint64_t qset_cuda_sets_bytes(const qset_cuda_sets *s);
 
 	typedef enum qset_product
@@ -71,42 +71,45 @@ extern "C"
 		qset_filter filter;
 		int method;         /* qset_method */
 		int variant;        /* qset_variant, for the method bitmap */
-		bool directed;      /* within one collection: each set against all others; implied by top */
-		uint64_t first_row; /* the first wanted row */
-		uint64_t row_count; /* wanted rows; 0: all from first_row on */
-		uint64_t heavy;     /* hybrid: least degree of columns of bits; 0: by cost */
+		bool directed;      /* within one collection: both (a, b) and (b, a); implied by top */
+		uint64_t first_row; /* first row to search */
+		uint64_t row_count; /* number of rows to search; 0: all from first_row on */
+		uint64_t heavy;     /* hybrid: least degree of elements with columns of bits; 0: by cost */
 		qset_product product; /* for tests */
-		uint64_t strip_rows;  /* rows counted at a time; 0: chosen by memory */
-		uint64_t pair_room;   /* pairs held on the device; 0: the default */
+		uint64_t strip_rows;  /* rows of a strip; 0: chosen by memory and time */
+		uint64_t pair_room;   /* capacity for pairs on the device; 0: the default */
 	} qset_cuda_request;
 
-	/* What a search did.  Times are times on the device, in ms. */
+	/* Statistics of a search.  Times are measured on the device, in ms. */
 	typedef struct qset_cuda_report
 	{
 		int method;
-		uint64_t heavy_degree; /* hybrid: least degree of columns of bits */
-		uint64_t heavy;        /* elements as columns of bits */
+		uint64_t heavy_degree; /* hybrid: least degree of elements with columns of bits */
+		uint64_t heavy;        /* number of elements with columns of bits */
 		uint64_t strips;       /* a number that changes as the search advances */
 		double expected_ms;    /* estimated before the search, for all rows */
-		double index_ms;       /* making the index; 0: the collection already had it */
-		double product_ms;     /* making the bits and their product, or counting pair by pair */
-		double rows_ms;        /* adding lists, and filtering */
+		double index_ms;       /* to make the index; 0: the collection already had it */
+		double product_ms;     /* to make and multiply the bits, or to count pair by pair */
+		double rows_ms;        /* to add lists, and to filter */
 	} qset_cuda_report;
 
 	extern qb_status
 	qset_cuda_pairs_open(qs_cuda *gpu, const qset_cuda_request *request, qset_cuda_pairs **pairs);
 
-	/* Device memory that a search holds. */
+	/* Return the bytes of device memory of a search. */
 	extern uint64_t qset_cuda_pairs_bytes(const qset_cuda_pairs *pairs);
 
-	/* Continue with the rows first .. end - 1, and no others.  Starts them without waiting. */
+	/*
+	 * Restrict the search to the rows first ..  end - 1, and start their first strip without
+	 * waiting.
+	 */
 	extern qb_status qset_cuda_pairs_begin(qset_cuda_pairs *pairs, uint64_t first, uint64_t end);
 
 	/*
-	 * Get the next pairs, at most "room", in the order of qset_job_next().
-	 * With "top" pairs are directed; see qset_finish_top().  A call counts at most one strip, which
-	 * takes some 50 ms, and waits for it while "patience" returns true.  So a call may give no
-	 * pairs although the search is not over.
+	 * Fetch the next pairs, at most "room", in the order of qset_job_next().  With "top" pairs are
+	 * directed; see qset_finish_top().  A call waits for at most one strip, which takes up to about
+	 * 50 ms, and stops waiting when "patience" returns false.  So a call may return no pairs
+	 * although the search is not over.
 	 */
 	extern qb_status
 	qset_cuda_pairs_wait(qset_cuda_pairs *pairs, bool (*patience)(void), qset_pair *out,
@@ -115,7 +118,9 @@ extern "C"
 	extern void qset_cuda_pairs_report(const qset_cuda_pairs *pairs, qset_cuda_report *report);
 	extern void qset_cuda_pairs_close(qset_cuda_pairs *pairs);
 
-	/* What a device does with collections.  A collection must stay while searches use it. */
+	/*
+	 * Operations on collections and searches.  A collection must exist as long as searches use it.
+	 */
 	typedef struct qset_sets_ops
 	{
 		__typeof__(qset_cuda_sets_create) *create;
@@ -134,17 +139,20 @@ extern "C"
 	} qset_sets_ops;
 
 	/*
-	 * ---- rows (set id, element), and the collection that they make ----
+	 * ---- rows (set id, element), and the collection made of them ----
 	 *
-	 * Rows come in batches, in any order, and a row may come several times.  At the end they are
-	 * sorted and made unique, which gives the arrays of src/sets/collection.h.  A qset_cuda_sets
+	 * Rows are added in batches, in any order and with duplicates.  sort() sorts the rows and
+	 * removes duplicates, which results in the arrays of src/sets/collection.h.  A qset_cuda_sets
 	 * can be made of these arrays on the device, and the arrays can be fetched.  Elements are
 	 * integers, ordered as signed numbers.
 	 */
 
 	typedef struct qset_cuda_memberships qset_cuda_memberships;
 
-	/* The most rows.  Sorting is not cut into pieces, so other requests wait for it. */
+	/*
+	 * Largest number of rows.  Other requests wait until all rows are sorted, and this limit bounds
+	 * their wait.
+	 */
 #define QSET_CUDA_MEMBERS_MAX (UINT64_C(1) << 27)
 
 	typedef struct qset_cuda_sizes
@@ -164,32 +172,32 @@ extern "C"
 		QSET_CUDA_VALUES        /* of the collection: uint64 */
 	} qset_cuda_array;
 
-	/* What a device does with rows. */
+	/* Operations on rows. */
 	typedef struct qset_members_ops
 	{
 		qb_status (*create)(qs_cuda *gpu, qset_cuda_memberships **memberships);
 		void (*destroy)(qset_cuda_memberships *memberships);
 
 		/*
-		 * Add rows, before they are sorted: from host memory, which may be reused on return, or
-		 * from the memory of a device.  QB_NO_MEMORY changes nothing.
+		 * Add rows, before sort().  add() reads host memory, which may be reused on return;
+		 * add_device() reads the memory of a device.  QB_NO_MEMORY changes nothing.
 		 */
 		qb_status (*add)(qset_cuda_memberships *memberships, const int64_t *id,
 						 const uint64_t *element, uint64_t count);
 		qb_status (*add_device)(qset_cuda_memberships *memberships, qs_cuda *from,
 								const int64_t *id, const uint64_t *element, uint64_t count);
 
-		/* How many rows were added. */
+		/* Return the number of rows that were added, with duplicates. */
 		uint64_t (*rows)(const qset_cuda_memberships *memberships);
 
-		/* Sort the rows and make them unique.  QB_NO_MEMORY changes nothing. */
+		/* Sort the rows and remove duplicates.  QB_NO_MEMORY changes nothing. */
 		qb_status (*sort)(qset_cuda_memberships *memberships, qset_cuda_sizes *sizes);
 
-		/* Fetch a piece of an array. */
+		/* Copy a slice of an array to host memory. */
 		qb_status (*get)(const qset_cuda_memberships *memberships, qset_cuda_array array,
 						 uint64_t first, uint64_t count, void *to);
 
-		/* Device memory that the rows or the collection hold. */
+		/* Return the bytes of device memory of the rows or of the collection. */
 		uint64_t (*bytes)(const qset_cuda_memberships *memberships);
 
 		/* Make a collection of the sorted rows, on their device; *to is NULL after an error. */

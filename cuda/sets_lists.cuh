@@ -1,15 +1,15 @@
 /*
  * sets_lists.cuh
- *		A unit of work of sets_rows.cu, and how its counters are made from the lists of the inverted
- *		index.
+ *		A unit of work of sets_rows.cu, and how its counters are computed from the lists of the
+ *		inverted index.
  *
- * The events of lists of 32 and more columns are shared out evenly over the
- * block's warps.  Most lists are shorter; their events are shared out over the
- * lanes of one warp.  Within one collection only later columns are wanted.  In each list they begin
- * behind the row's own entry.
+ * An event is a list entry that adds 1 to a counter.  The events of lists of 32 and more entries
+ * are distributed evenly over the block's warps.  Most lists are shorter, and their events are
+ * distributed over the lanes of one warp.  Within one collection only later columns are counted.
+ * Their entries follow the row's entry in each list.
  *
- * Counters have 4 bytes, because one instruction adds 1 to such a counter.
- * Columns whose counters do not fit together are counted block by block.
+ * Counters have 4 bytes, because shared memory has atomic additions of 4 bytes.  If the counters of
+ * all columns do not fit into shared memory, a unit has only a block of the columns.
  *
  * cuda/sets_lists.cuh
  */
@@ -45,12 +45,12 @@ struct unit
 	uint32_t from, to; /* the unit's columns */
 	uint32_t first;    /* the column of the first counter */
 	uint32_t size;     /* number of elements of the row */
-	uint32_t least;    /* smaller counts are not wanted */
-	bool counted;      /* true if the unit has counters */
+	uint32_t least;    /* pairs with smaller counts do not pass */
+	bool counted;      /* true if the unit has counters in shared memory */
 	uint32_t *strip;   /* the row's counts in the strip, or NULL */
 };
 
-/* The count of a column so far. */
+/* Return the count of a column: its counter, plus its count in the strip. */
 __device__ __forceinline__ uint32_t
 get_count(const uint32_t *counter, const unit &u, uint32_t column)
 {
@@ -61,7 +61,7 @@ get_count(const uint32_t *counter, const unit &u, uint32_t column)
 
 #define SHORT_LIST 32
 
-/* The first entry in list[at .. end) that is not below "column". */
+/* Return the index of the first entry in list[at ..  end) that is not below "column". */
 template <typename Set>
 __device__ uint32_t
 skip_to(const Set *list, uint32_t at, uint32_t end, uint32_t column)
@@ -78,7 +78,7 @@ skip_to(const Set *list, uint32_t at, uint32_t end, uint32_t column)
 	return at;
 }
 
-/* The slice of an element's list that the unit wants. */
+/* Find the slice with the unit's columns in the list of element row_element[i]. */
 template <typename Set>
 __device__ __forceinline__ void
 find_slice(const task &t, const unit &u, uint64_t i, uint32_t *at, uint32_t *length)
@@ -108,7 +108,7 @@ find_slice(const task &t, const unit &u, uint64_t i, uint32_t *at, uint32_t *len
 	*length = end > *at ? end - *at : 0;
 }
 
-/* Walk a slice of a list, by a warp.  Four steps at once keep four loads in flight. */
+/* Count the entries of a slice by one warp.  Each lane has four loads in flight. */
 template <typename Set>
 __device__ __forceinline__ void
 walk_list(const Set *list, uint32_t length, uint32_t *counter)
@@ -128,7 +128,7 @@ walk_list(const Set *list, uint32_t length, uint32_t *counter)
 		atomicAdd(&counter[list[i]], 1);
 }
 
-/* For each lane: the sum of the values of the warp's lanes up to and including this lane. */
+/* Return the sum of "value" over the lanes of the warp up to this lane, inclusive. */
 __device__ __forceinline__ uint32_t
 sum_lanes(uint32_t value)
 {
@@ -142,7 +142,10 @@ sum_lanes(uint32_t value)
 	return value;
 }
 
-/* Find the set bit of "bits" that has "below" set bits below it.  Such a bit must exist. */
+/*
+ * Return the index of the set bit of "bits" that has "below" set bits below it.  Such a bit must
+ * exist.
+ */
 __device__ __forceinline__ uint32_t
 find_bit(uint32_t bits, uint32_t below)
 {
@@ -159,9 +162,10 @@ find_bit(uint32_t bits, uint32_t below)
 }
 
 /*
- * Share out the events of the short lists of a warp's lanes among the lanes.
- * First the lists that are not empty move to the first lanes.  Then an event's list follows from
- * the number of lists that begin up to the event.  A word marks which of 32 events begin a list.
+ * Count the events of the short lists of a warp, one list per lane, and distribute the events
+ * evenly over the lanes.  First the lists that are not empty are moved to the first lanes.  The
+ * list of an event follows from the number of lists that begin at or before this event.  The words
+ * "begins" and "begins2" have a bit for each of 32 events, which is set if the event begins a list.
  */
 template <typename Set>
 __device__ __forceinline__ void
@@ -201,8 +205,8 @@ walk_short(const Set *list, uint32_t at, uint32_t length, uint32_t *counter)
 }
 
 /*
- * Long lists of a block's threads: where each list begins, and the number of
- * events up to its end.
+ * The long lists of a block, one per thread: the start of each list, and the number of events up to
+ * its end.
  */
 struct batch
 {
@@ -211,7 +215,7 @@ struct batch
 	uint32_t warp[WARPS_MAX];
 };
 
-/* Each thread brings one list, which may be empty.  Returns the number of all events. */
+/* Store the list of each thread, which may be empty.  Returns the number of events of all lists. */
 __device__ uint32_t
 gather_lists(batch *s, uint32_t at, uint32_t length)
 {
@@ -235,8 +239,8 @@ gather_lists(batch *s, uint32_t at, uint32_t length)
 }
 
 /*
- * Give each warp an equal number of the events.  So no warp works longer than the others, even if
- * nearly all sets have an element.
+ * Count the events of the long lists.  Each warp counts an equal number of events, even if one list
+ * is much longer than all others.
  */
 template <typename Set>
 __device__ void
@@ -268,7 +272,10 @@ struct portion
 	uint32_t at, length;
 };
 
-/* Find the thread's portion of the lists of the row's elements from "first" on. */
+/*
+ * Return the slice of the list of element first + threadIdx.x, or an empty slice if this element is
+ * not before "end".
+ */
 template <typename Set>
 __device__ __forceinline__ portion
 find_portion(const task &t, const unit &u, uint64_t first, uint64_t end)
@@ -281,9 +288,9 @@ find_portion(const task &t, const unit &u, uint64_t first, uint64_t end)
 }
 
 /*
- * Add the lists, beginning with the thread's portion of the first batch.
- * "counter" would be the counter of column 0, and may point before the
- * counters that exist.
+ * Add all lists of the row to the counters.  "now" is the thread's portion of the first batch.
+ * "counter" is the address that the counter of column 0 would have, and may be outside of the
+ * counters.
  */
 template <typename Set>
 __device__ void
@@ -292,7 +299,7 @@ add_lists(const task &t, const unit &u, portion now, batch *s, uint32_t *counter
 	const Set *list = (const Set *) t.list;
 	uint64_t end = t.row_offset[u.row + 1];
 
-	/* no thread leaves the loop before the block's last elements */
+	/* all threads make the same number of iterations, because the loop has barriers */
 	for (uint64_t i = t.row_offset[u.row]; i < end; i += blockDim.x)
 	{
 		bool is_short = now.length < SHORT_LIST;

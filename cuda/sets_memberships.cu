@@ -1,15 +1,15 @@
 /*
  * sets_memberships.cu
- *		Rows (set id, element) on the device: sorted and made unique, they are a collection.
+ *		Makes a collection of sets from rows (set id, element) on the device, by sorting.
  *
- * First elements and ids are sorted separately (CUB), by the bits in which any two differ.  Without
- * duplicates they are the list of all elements and the list of all ids.  A value's number is its
- * index in its list.  Then a row is one word: the number of its set, and below it that of its
- * element.  These words are sorted and made unique.  Where the number of the set changes, a set
- * begins.
+ * First the elements and the ids are sorted separately (CUB), by the bits in which any two values
+ * differ.  Duplicates are removed, which results in a list of all elements and a list of all ids.
+ * The number of a value is its index in its list.  Then each row becomes one word: the number of
+ * its set in the high bits, and the number of its element in the low bits.  These words are sorted,
+ * and duplicates are removed.  A set begins where the number of the set changes.
  *
- * Floor: a pass of a sort over 8 bits reads and writes 8 bytes a row.  For 10,000 sets of
- * 100,000 elements there are 3 + 2 + 4 passes.
+ * Floor: a pass of a sort over 8 bits reads and writes 8 bytes per row.  For 10,000 sets and
+ * 100,000 distinct elements, elements, ids and words take 3 + 2 + 4 passes.
  *
  * SQL: qsets_agg() of cached columns.
  *
@@ -23,7 +23,7 @@
 #include "device.cuh"
 #include "sets.cuh"
 
-/* The least room in rows.  A larger room has one spare row for each GROWTH rows in use. */
+/* The least capacity in rows.  A larger capacity has one spare row for each GROWTH rows in use. */
 #define LEAST_ROOM 65536
 #define GROWTH     2
 
@@ -85,7 +85,7 @@ rows_of(const qset_cuda_memberships *m)
 
 /* ---- rows ---- */
 
-/* Copy the rows to a larger room. */
+/* Copy the rows into new arrays of "room" rows. */
 static qb_status
 move_rows(qset_cuda_memberships *m, qset_memory *memory, uint64_t room)
 {
@@ -102,7 +102,7 @@ move_rows(qset_cuda_memberships *m, qset_memory *memory, uint64_t room)
 	return QB_OK;
 }
 
-/* Change the room. */
+/* Change the capacity to "room" rows, and free the old arrays. */
 static qb_status
 resize(qset_cuda_memberships *m, uint64_t room)
 {
@@ -117,7 +117,7 @@ resize(qset_cuda_memberships *m, uint64_t room)
 	return status;
 }
 
-/* Have room for this many rows, and for later rows if there is memory. */
+/* Increase the capacity to at least "rows" rows, with spare rows if there is memory. */
 static qb_status
 have_room(qset_cuda_memberships *m, uint64_t rows)
 {
@@ -162,8 +162,8 @@ add(qset_cuda_memberships *m, const int64_t *id, const uint64_t *element, uint64
 /* ---- sorting ---- */
 
 /*
- * Two arrays that a sort goes back and forth between, and memory for CUB.  These are not in the
- * workspace, because making the arrays of the collection may free the workspace.
+ * Two arrays for sorts, and memory for CUB.  They are not in the workspace, because allocating the
+ * arrays of the collection may free the workspace.
  */
 struct sorter
 {
@@ -195,7 +195,7 @@ open_sorter(qset_cuda_memberships *m, sorter *s)
 	return qset_alloc_bytes(&s->all, s->bytes, &s->memory);
 }
 
-/* Sort the keys, and leave each distinct key once. */
+/* Sort the keys, and remove duplicates.  *left is the number of distinct keys. */
 static qb_status
 sort_unique(sorter *s, qs_bit_range bits, uint64_t *left)
 {
@@ -212,7 +212,7 @@ sort_unique(sorter *s, qs_bit_range bits, uint64_t *left)
 	return QB_OK;
 }
 
-/* Make the list of distinct values of a column of the rows. */
+/* List the distinct values of one column of the rows. */
 static qb_status
 list_values(qset_cuda_memberships *m, sorter *s, const int64_t *from, int64_t **list,
 			uint64_t *count)
@@ -230,7 +230,7 @@ list_values(qset_cuda_memberships *m, sorter *s, const int64_t *from, int64_t **
 				   cudaMemcpyDeviceToDevice);
 }
 
-/* The index of a value in an ascending list that has it. */
+/* Return the index of a value in an ascending list, which must have this value. */
 __device__ __forceinline__ uint64_t
 index_in(const int64_t *list, uint64_t count, int64_t value)
 {
@@ -246,7 +246,7 @@ index_in(const int64_t *list, uint64_t count, int64_t value)
 	return low;
 }
 
-/* What the kernels that number the rows know of the collection. */
+/* The lists of the collection, for number_rows and cut_sets. */
 struct numbering
 {
 	const int64_t *id;
@@ -281,7 +281,7 @@ __launch_bounds__(QS_BLOCK)
 	});
 }
 
-/* Number the rows, and make offsets and ranks of them. */
+/* Number the rows, sort them, and compute offsets and ranks. */
 static qb_status
 make_sets(qset_cuda_memberships *m, sorter *s)
 {
@@ -346,7 +346,7 @@ sort(qset_cuda_memberships *m, qset_cuda_sizes *sizes)
 
 /* ---- the sorted collection ---- */
 
-/* Where an array begins at "first", and the bytes of an item. */
+/* Return the address of item "first" of an array.  *bytes is the size of an item. */
 static const uint8_t *
 item_of(const qset_cuda_memberships *m, qset_cuda_array array, uint64_t first, size_t *bytes)
 {

@@ -1,25 +1,22 @@
 /*
  * sets_path.cuh
- *		Pairs of sets along their merge paths, for sets_techniques.cu: IP, intersect path (paper,
- *		section 3).
+ *		Counts common elements along the merge path of a pair: IP, intersect path (paper, section
+ *		3).
  *
- * A pair's path is cut into shards of the same number of steps.  Each warp
- * takes a shard by itself: warps that do not wait for one another load and
- * merge at the same time, while a block would do one after the other.  A warp
- * has a ring in shared memory for each side, into which the next elements come
- * 16 bytes at a time.  It takes one piece of the path after another: its lanes
- * find where their slices of the piece begin, then each lane goes along its
- * slice, one element a step.
+ * The merge path of a pair is cut into shards of the same number of steps.  Each warp merges a
+ * shard without waiting for other warps, so some warps load while other warps merge.  A warp has
+ * two rings in shared memory, one for each set, and fills them 16 bytes at a time.  It merges one
+ * piece of the path after another.  The lanes find where their slices of the piece begin.  Then
+ * each lane merges its slice, one element per step.
  *
- * A step takes the lesser head.  If both heads are equal, it takes a's head and counts a common
- * element.  So nothing is counted twice where slices, pieces or shards meet.  NOTHING stands behind
- * a set's last element.
+ * A step consumes the lesser of both heads.  If both heads are equal, it consumes a's head and
+ * counts a common element.  So no element is counted twice where slices, pieces or shards meet.
+ * NOTHING follows the last element of a set.
  *
- * Floor: the elements read once, 4 bytes each.  A step takes 9 instructions
- * and one read of shared memory, where the fullest bank has 3.5 of a warp's 32
- * reads on average.  Filling the rings, and finding where shards and slices
- * begin, takes more instructions than the steps.  A warp waits for memory two
- * fifths of its time.
+ * Floor: each element is read once, 4 bytes.  A step takes 9 instructions and one read of shared
+ * memory.  Of the 32 reads of a warp, the fullest bank serves 3.5 on average.  Filling the rings,
+ * and finding where shards and slices begin, takes more instructions than the steps.  A warp waits
+ * for memory two fifths of its time.
  *
  * cuda/sets_path.cuh
  */
@@ -39,8 +36,8 @@ struct set
 };
 
 /*
- * Find where a diagonal meets the merge path of a pair.  Of two equal elements a's comes first.  A
- * warp tests 32 points together in each round.
+ * Find the point (*x, *y) where a diagonal meets the merge path of a pair.  Of two equal elements,
+ * a's is first.  In each round a warp tests 32 points, one per lane.
  */
 __device__ __forceinline__ void
 cut_by_warp(const set &a, const set &b, uint64_t diagonal, uint64_t *x, uint64_t *y)
@@ -56,8 +53,8 @@ cut_by_warp(const set &a, const set &b, uint64_t diagonal, uint64_t *x, uint64_t
 		uint32_t lanes = __popc(__ballot_sync(QS_ALL_LANES, before));
 
 		/*
-		 * high: the first index that is known not to be before; low: the index behind the last that
-		 * is known to be before
+		 * all indexes below "low" are known to be "before", and all indexes from "high" on are
+		 * known not to be "before"
 		 */
 		high = lanes < 32 && low + lanes * step < high ? low + lanes * step : high;
 		low = lanes > 0 ? low + (lanes - 1) * step + 1 : low;
@@ -70,17 +67,17 @@ cut_by_warp(const set &a, const set &b, uint64_t diagonal, uint64_t *x, uint64_t
 #define STEPS      31 /* steps of a lane in a piece */
 #define PATH_PIECE (32 * STEPS) /* steps of a piece; rings hold at least one element more */
 #define RING       1024
-#define AGAIN      32 /* a ring's first elements are repeated behind its last ones */
+#define AGAIN      32 /* number of a ring's first elements that are repeated behind its end */
 #define QUAD       4  /* elements in 16 bytes */
 
-/* One side of a warp's shard. */
+/* One set of a warp's shard, and its ring. */
 struct side
 {
 	uint32_t *ring;
 	const uint32_t *from; /* the 16-byte boundary before the shard's first element */
-	uint32_t next;        /* counted from there: the first element that was not taken */
-	uint32_t loaded;      /* elements loaded so far, in whole quads */
-	uint32_t end;         /* end of the set, or of its part that the shard can need */
+	uint32_t next;   /* index, counted from "from", of the first element that was not consumed */
+	uint32_t loaded; /* elements loaded so far, in whole quads */
+	uint32_t end;    /* end of the set, or of the elements that the shard can need */
 };
 
 __device__ __forceinline__ void
@@ -95,7 +92,10 @@ begin_side(side *s, uint32_t *ring, const uint32_t *element, uint64_t count, uin
 	s->end = skip + (uint32_t) (count < steps + 1 ? count : steps + 1);
 }
 
-/* Copy a quad to shared memory: "bytes" of it are read, the others become 0. */
+/*
+ * Queue the copy of a quad to shared memory.  Only "bytes" bytes are read; all other bytes become
+ * 0.
+ */
 __device__ __forceinline__ void
 bring_quad(uint32_t to, const uint32_t *from, uint32_t bytes)
 {
@@ -103,7 +103,7 @@ bring_quad(uint32_t to, const uint32_t *from, uint32_t bytes)
 				 : "memory");
 }
 
-/* Fill the free room of the ring; nothing behind the end is read. */
+/* Queue copies to all free slots of the ring.  Elements behind the end are not read. */
 __device__ __forceinline__ void
 fill_ring(side *s)
 {
@@ -123,7 +123,7 @@ fill_ring(side *s)
 	s->loaded = (upto + QUAD - 1) / QUAD * QUAD;
 }
 
-/* Write NOTHING behind the end as soon as a piece may reach the end. */
+/* Write NOTHING behind the last element if the next piece may reach the end. */
 __device__ __forceinline__ void
 end_ring(const side &s)
 {
@@ -133,7 +133,7 @@ end_ring(const side &s)
 		s.ring[at] = NOTHING;
 }
 
-/* How many of a's next elements are among the first "diagonal" elements of both sides merged. */
+/* Return how many of the first "diagonal" elements of the merged sides are elements of a. */
 __device__ __forceinline__ uint32_t
 cut_piece(const side &a, const side &b, uint32_t diagonal)
 {
@@ -160,7 +160,7 @@ struct heads
 };
 
 /*
- * Take the lesser head; of two equal heads a's.  The compiler's own code for
+ * Consume the lesser head, or a's head if both are equal.  The code that the compiler generates for
  * this has twice as many instructions.
  */
 __device__ __forceinline__ void
@@ -183,8 +183,8 @@ take_head(heads &h, uint32_t &common)
 }
 
 /*
- * Merge a piece of the path, and advance both sides behind it.  Returns this lane's common
- * elements.
+ * Merge a piece of the path, and advance both sides behind it.  Returns the number of common
+ * elements in this lane's slice.
  */
 __device__ __forceinline__ uint32_t
 merge_piece(side *a, side *b, uint32_t steps)
@@ -214,7 +214,9 @@ merge_piece(side *a, side *b, uint32_t steps)
 	return common;
 }
 
-/* Find where a slice of a pair's path begins. */
+/*
+ * Return the step at which shard "number" of a pair's path begins.  The path has "slices" shards.
+ */
 __device__ __forceinline__ uint64_t
 cut_path(const set &a, const set &b, uint32_t number, uint32_t slices)
 {
@@ -223,7 +225,10 @@ cut_path(const set &a, const set &b, uint32_t number, uint32_t slices)
 	return slices > 1 ? steps * number / slices : number * steps;
 }
 
-/* Merge a warp's shard of a pair: "steps" steps from x and y on. */
+/*
+ * Merge a warp's shard of a pair: "steps" steps from (x, y) on.  Returns this lane's number of
+ * common elements.
+ */
 __device__ uint32_t
 merge_shard(uint32_t *ring, const set &a, uint64_t x, const set &b, uint64_t y, uint64_t steps)
 {

@@ -2,20 +2,18 @@
  * sets_product.cu
  *		A strip of counts as the product of two bit matrices.
  *
- * A set is a row of bits, one for each chosen element, and the count of a pair
- * is the number of bits that both rows have.  One instruction of the tensor
- * cores (mma.b1.and.popc) multiplies 16 rows with 8 columns of 256 bits.  A second kernel counts
- * with the popc instruction.  It serves devices whose tensor cores take no bits, and tests compare
- * the first kernel with it.
+ * A set is a row of bits, one for each chosen element.  The count of a pair is the number of bits
+ * that are set in both rows.  One instruction of the tensor cores (mma.b1.and.popc) multiplies 16
+ * rows and 8 columns of 256 bits each.  A second kernel counts with the popc instruction, on
+ * devices whose tensor cores do not multiply bits.  Tests compare both kernels.
  *
- * Floor: 2^18 bits a clock and multiprocessor by tensor cores, 16 words of 32
- * bits by popc.  Each block of threads makes a tile of QSET_TILE x QSET_TILE
- * counts and reads its bits through shared memory.  If there are too few tiles
- * to fill the device, several blocks share a tile, each with a slice of the
- * bits.
+ * Floor: a multiprocessor multiplies 2^18 bits per clock by tensor cores, and 16 words of 32 bits
+ * by popc.  Each block loads bits into shared memory, and computes a tile of counts, with a side of
+ * QSET_TILE or, by popc, HALF.  If there are too few tiles to fill the device, several blocks share
+ * a tile, each with a slice of the bits.
  *
- * This is the paper's BI (section 3, naive: all bitmaps resident) when all
- * elements are chosen, and the heavy half of hybrid when the frequent ones are.
+ * If all elements are chosen, the product is the paper's BI (section 3, naive: all bitmaps
+ * resident).  If the frequent elements are chosen, the product is a part of method hybrid.
  *
  * SQL: qsets_pairs() and qsets_nearest() by the methods hybrid and bitmap.
  *
@@ -26,9 +24,9 @@
 #include "sets.cuh"
 
 #define THREADS 256
-#define PITCH   (QSET_BIT_WORDS + 4) /* words of a row in shared memory: no bank is hit twice */
+#define PITCH   (QSET_BIT_WORDS + 4) /* words of a row in shared memory, without bank conflicts */
 
-/* ---- which elements ---- */
+/* ---- choosing the elements ---- */
 
 __global__ void
 __launch_bounds__(QS_BLOCK) choose_heavy(const uint32_t *start, uint64_t universe, uint64_t degree,
@@ -56,7 +54,7 @@ qset_bits_choose(qs_cuda *gpu, const qset_cuda_sets *columns, uint64_t degree,
 
 /* ---- bits ---- */
 
-/* Set the bits of sets; a warp takes a set. */
+/* Set the bits of all sets, a warp per set. */
 __global__ void
 __launch_bounds__(QS_BLOCK)
 	fill_bits(const uint64_t *offset, const uint32_t *element, uint64_t sets,
@@ -82,7 +80,7 @@ qset_bits_fill(qs_cuda *gpu, const qset_cuda_sets *s, const qset_bits *bits, uin
 
 /* ---- products ---- */
 
-/* Arguments of a kernel: both matrices, from the strip's first row on. */
+/* Arguments of a kernel.  "row" begins at the strip's first row. */
 struct factors
 {
 	const uint32_t *row, *column;
@@ -106,14 +104,14 @@ put_count(const factors &f, uint64_t row, uint64_t column, uint32_t count)
 		atomicAdd(to, count);
 }
 
-/* True if no row of the tile wants any of the tile's columns. */
+/* True if, with "tail", no column of the tile is behind a row of the tile. */
 __device__ __forceinline__ bool
 is_idle(const factors &f, uint64_t row, uint64_t column, uint32_t size)
 {
 	return f.tail && column + size <= f.first + row + 1;
 }
 
-/* Add to 16 x 8 counts the common bits of 256 bits each. */
+/* Multiply 16 rows and 8 columns of 256 bits, and add the products to 16 x 8 counts. */
 __device__ __forceinline__ void
 multiply_bits(int *sum, const uint32_t *a, const uint32_t *b)
 {
@@ -154,9 +152,9 @@ load_step(step *to, const uint32_t *row, const uint32_t *column, uint64_t words)
 }
 
 /*
- * Each of eight warps makes 64 x 32 counts of the tile, in 4 x 4 fragments.  The instruction gives
- * the layout of a fragment: a lane has rows lane / 4 and lane / 4 + 8, words lane % 4 and lane % 4
- * + 4.
+ * Each of eight warps computes 64 x 32 counts of the tile, in 4 x 4 fragments.  The instruction
+ * prescribes the layout of a fragment: a lane has rows lane / 4 and lane / 4 + 8, and words lane %
+ * 4 and lane % 4 + 4.
  */
 __global__ void
 __launch_bounds__(THREADS) multiply_tensor(const factors f)
@@ -216,7 +214,7 @@ __launch_bounds__(THREADS) multiply_tensor(const factors f)
 			}
 }
 
-/* Tiles of this kernel have half the side, and a thread has 4 x 4 counts. */
+/* Side of the tiles of multiply_popc.  Each thread computes 4 x 4 counts. */
 #define HALF (QSET_TILE / 2)
 
 __global__ void
@@ -254,7 +252,10 @@ __launch_bounds__(THREADS) multiply_popc(const factors f)
 
 /* ---- host ---- */
 
-/* Find out whether tensor cores multiply bits.  Devices 8.x and 9.x can; only 9.0 was tried. */
+/*
+ * Set *has to whether tensor cores multiply bits, as in compute capability 8.x and 9.x.  Only 9.0
+ * was tested.
+ */
 static qb_status
 has_bits(qs_cuda *gpu, bool *has)
 {

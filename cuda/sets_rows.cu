@@ -1,16 +1,14 @@
 /*
  * sets_rows.cu
- *		One row of counters at a time: adding the lists of the inverted index, and writing the
- *		pairs that pass the filter.
+ *		Counts one row of pairs at a time from the inverted index, and writes the pairs that pass
+ *		the filter.
  *
- * A block of threads takes a unit: a row and a block of columns, with a
- * counter for each column in shared memory.  It walks the lists of the row's
- * elements (paper, section 3: sf-gssjoin, which adds to a triangle of counters
- * in global memory instead), adds the strip's counts, and writes the pairs that pass.  Floor: one
- * atomic addition to shared memory for each event (a
- * pair of equal elements).  Each of the 32 banks makes one addition a clock.  The
- * columns of events are random, so among a warp's 32 additions the fullest
- * bank has 3.5 on average.
+ * A thread block processes a unit: a row and a block of columns, with a counter for each column in
+ * shared memory.  It counts the entries of the lists of the row's elements, adds the strip's
+ * counts, and writes the pairs that pass.  The paper's sf-gssjoin (section 3) adds to a triangle of
+ * counters in global memory instead.  Floor: one atomic addition to shared memory for each event (a
+ * pair of equal elements).  Each of the 32 banks makes one addition per clock.  The columns of
+ * events are random, so the fullest bank makes 3.5 of a warp's 32 additions on average.
  *
  * SQL: qsets_pairs() and qsets_nearest(), by any method.
  *
@@ -19,22 +17,22 @@
 #include "sets_lists.cuh"
 
 /*
- * Two blocks of 1024 threads, or four blocks of 512, must have enough registers on devices where
- * this many can run.
+ * Least number of resident blocks of 1024 threads per multiprocessor, for which the compiler limits
+ * the registers.  It is 2 if multiprocessors run 2048 threads.
  */
 #if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ % 100 == 0 && __CUDA_ARCH__ <= 1030)
 #define BLOCKS_LEAST 2
 #else
 #define BLOCKS_LEAST 1
 #endif
-/* Shared memory of each block that is reserved for the kernel's variables and the system. */
+/* Bytes of a block's shared memory that are reserved for the kernel's variables and for CUDA. */
 #define RESERVED_SHARED 12288
 
 /*
- * ---- which of a row's pairs pass the filter, and writing them ----
+ * ---- choosing and writing the pairs of a row ----
  *
- * The best "top" pairs of a row are found by a 64-bit number, digit by digit.  The number orders
- * pairs as qset_pair_better() does by the Jaccard index.
+ * The best "top" pairs of a row are selected by a 64-bit number, one digit after another.  The
+ * number orders pairs by the Jaccard index, as qset_pair_better() does.
  */
 
 #define DIGIT 256
@@ -46,8 +44,8 @@ size_of(const task &t, uint32_t column)
 }
 
 /*
- * True if the pair passes, apart from "top".  It must pass qset_filter_pass(), and must not be the
- * row itself.
+ * True if the pair passes qset_filter_pass() and is not a set paired with itself.  Does not test
+ * "top".
  */
 __device__ __forceinline__ bool
 is_wanted(const task &t, const unit &u, uint32_t column, uint32_t common)
@@ -63,9 +61,9 @@ is_wanted(const task &t, const unit &u, uint32_t column, uint32_t common)
 }
 
 /*
- * A number that orders pairs as their Jaccard index does: 64 bits of the
- * fraction.  Two different fractions of numbers below 2^32 differ by more than
- * 2^-64, so their 64-bit numbers differ, too.
+ * Return the first 64 bits of the Jaccard index, which order pairs as the index does.  Two
+ * different fractions of numbers below 2^32 differ by more than 2^-64, so their first 64 bits
+ * differ, too.
  */
 __device__ uint64_t
 jaccard_bits(const task &t, const unit &u, uint32_t column, uint32_t common)
@@ -83,20 +81,20 @@ jaccard_bits(const task &t, const unit &u, uint32_t column, uint32_t common)
 }
 
 /*
- * The wanted pairs that a row gives: all pairs, or all pairs above a number and some pairs with
- * exactly this number.
+ * The pairs of a unit that are written: all wanted pairs, or the wanted pairs above a number and
+ * some wanted pairs with exactly this number.
  */
 struct cut
 {
 	bool all;
 	uint64_t number;
-	uint32_t equal; /* number of pairs with exactly this number */
+	uint32_t equal; /* how many pairs with exactly this number are written */
 };
 
 /*
- * Find the number at which the best "top" pairs of the unit end.  Each round
- * looks at one digit of 8 bits, beginning with the highest; rounds go on while
- * the digit has more pairs than free slots.
+ * Find the number at which the best "top" pairs of the unit end.  Each round counts the pairs by
+ * one digit of 8 bits, beginning with the highest digit.  The rounds end when all pairs with the
+ * chosen digit are among the best.
  */
 __device__ cut
 find_cut(const task &t, const unit &u, const uint32_t *counter)
@@ -139,12 +137,15 @@ find_cut(const task &t, const unit &u, const uint32_t *counter)
 		want = left;
 		if (ends)
 			return { false, prefix << shift, UINT32_MAX };
-		__syncthreads(); /* the digits are read before they are cleared */
+		__syncthreads(); /* all threads have read the digits before they are cleared */
 	}
 	return { false, prefix, want };
 }
 
-/* Returns 0: not wanted, 1: wanted, 2: wanted, with exactly the cut's number. */
+/*
+ * Return 0: not written, 1: written, 2: has exactly the cut's number, so written only if there is a
+ * free slot.
+ */
 __device__ __forceinline__ int
 judge(const task &t, const unit &u, const cut &c, uint32_t column, uint32_t common)
 {
@@ -158,9 +159,9 @@ judge(const task &t, const unit &u, const cut &c, uint32_t column, uint32_t comm
 	return number > c.number ? 1 : number == c.number ? 2 : 0;
 }
 
-/* ---- handing out ---- */
+/* ---- writing the pairs ---- */
 
-/* The columns of a warp: a contiguous piece of the unit's columns, so pairs come in order. */
+/* Return the columns of a warp, which are contiguous, so that pairs are written in order. */
 __device__ __forceinline__ void
 columns_of_warp(const unit &u, uint32_t *from, uint32_t *to)
 {
@@ -171,7 +172,7 @@ columns_of_warp(const unit &u, uint32_t *from, uint32_t *to)
 	*to = u.to - *from > each ? *from + each : u.to;
 }
 
-/* Count the wanted pairs of a warp's columns: above the cut, and on the cut. */
+/* Count the wanted pairs of a warp's columns: n.x above the cut, and n.y on the cut. */
 __device__ uint2
 count_wanted(const task &t, const unit &u, const cut &c, const uint32_t *counter)
 {
@@ -190,7 +191,10 @@ count_wanted(const task &t, const unit &u, const cut &c, const uint32_t *counter
 	return n;
 }
 
-/* Write the wanted pairs from "at" on.  "equal" pairs on the cut have come before. */
+/*
+ * Write the wanted pairs of a warp's columns from index "at" on.  Earlier warps have "equal" pairs
+ * on the cut.
+ */
 __device__ void
 write_wanted(const task &t, const unit &u, const cut &c, const uint32_t *counter, uint64_t at,
 			 uint32_t equal)
@@ -217,8 +221,8 @@ write_wanted(const task &t, const unit &u, const cut &c, const uint32_t *counter
 }
 
 /*
- * Find where a unit's pairs go: to the unit's offset, or to the next free slot.  False: there
- * is no room for them.
+ * Set *at to the index of a unit's first pair: the given start, or the next free index.  False:
+ * there are no pairs, or they do not fit.
  */
 __device__ bool
 reserve(const task &t, uint64_t unit_number, uint32_t total, uint64_t *at)
@@ -239,7 +243,8 @@ reserve(const task &t, uint64_t unit_number, uint32_t total, uint64_t *at)
 __device__ void
 hand_out(const task &t, const unit &u, uint64_t unit_number, const cut &c, const uint32_t *counter)
 {
-	__shared__ uint2 of_warp[WARPS_MAX]; /* first counts, then sums of the counts before */
+	__shared__ uint2
+		of_warp[WARPS_MAX]; /* for each warp: counts, then sums of the counts of earlier warps */
 	__shared__ uint64_t start;
 	__shared__ bool room;
 	uint2 n = count_wanted(t, u, c, counter);
@@ -295,7 +300,7 @@ unit_of(const task &t, uint64_t number)
 	return u;
 }
 
-/* Make a unit's counters from its lists.  All threads of the block meet at the end. */
+/* Compute a unit's counters from its lists.  Ends with a barrier of the block. */
 template <typename Set>
 __device__ void
 count_lists(const task &t, const unit &u, batch *s, uint32_t *counter)
@@ -356,7 +361,10 @@ __launch_bounds__(THREADS_MAX, BLOCKS_LEAST) work_rows(const task t)
 	}
 }
 
-/* Add up "found" in one block: the sum before each unit, and the sum of all units. */
+/*
+ * Compute the prefix sums of "found", by one block.  offset[n] is the sum before unit n, and
+ * offset[units] is the sum of all units.
+ */
 __global__ void
 __launch_bounds__(THREADS_MAX) offset_units(const uint32_t *found, uint64_t units, uint64_t *offset)
 {
@@ -390,7 +398,10 @@ __launch_bounds__(THREADS_MAX) offset_units(const uint32_t *found, uint64_t unit
 		offset[units] = before[THREADS_MAX];
 }
 
-/* Copy each unit's pairs to their final offset; a block takes a unit. */
+/*
+ * Copy each unit's pairs to their final index, a block per unit.  Does nothing if some pairs did
+ * not fit.
+ */
 __global__ void
 __launch_bounds__(QS_BLOCK)
 	order_pairs(const qset_output out, const uint64_t *offset, uint64_t units, qset_pair *to)
@@ -405,9 +416,9 @@ __launch_bounds__(QS_BLOCK)
 /* ---- host ---- */
 
 /*
- * Choose block and columns.  Small blocks with all columns at a time are best, if all threads of a
- * multiprocessor are busy; next best are large blocks; last come blocks with some of the columns at
- * a time.
+ * Small blocks with counters of all columns are best, if enough of them fit into a multiprocessor.
+ * With more columns large blocks are best.  If large blocks cannot have counters of all columns, a
+ * unit has only some of the columns.
  */
 void
 qset_rows_plan(qs_cuda *gpu, qset_rows *r)

@@ -1,9 +1,10 @@
 /*
  * sets_search.cu
- *		A search for pairs: what it holds on the device, its strips of rows, and handing out.
+ *		A search for pairs: allocates its memory, counts strips of rows, and returns the pairs
+ *		that pass.
  *
- * Opening a search allocates everything, within the device's limit, so an open search never runs
- * out of memory.  If the limit is small, strips and pieces of pairs become small.
+ * Opening a search allocates all its memory, within the device's limit, so an open search never
+ * runs out of memory.  A small limit makes strips and pieces of pairs small.
  *
  * cuda/sets_search.cu
  */
@@ -11,11 +12,14 @@
 
 #include <new>
 
-/* The most counts, and the most pairs, that are held at a time, unless a request says otherwise. */
+/*
+ * Limits: bytes of a strip's counts, pairs on the device, units of a strip, and pairs that a launch
+ * counts.
+ */
 #define MOST_STRIP   (UINT64_C(2) << 30)
 #define MOST_PAIRS   (UINT64_C(1) << 22)
 #define MOST_BLOCKS  (UINT64_C(1) << 16)
-#define MOST_COUNTED (UINT64_C(1) << 33) /* the most pairs that one launch looks at */
+#define MOST_COUNTED (UINT64_C(1) << 33)
 
 /* Target time of a strip in ms, if the whole search takes more than twice this time. */
 #define STRIP_MS 25.0
@@ -34,21 +38,21 @@ struct qset_cuda_pairs
 	qset_cuda_request request;
 	const qset_cuda_sets *columns;
 	bool tail;
-	qset_rows rows; /* how rows are counted and handed out */
-	qset_rows sums; /* "top" with many columns: how lists are added to the strip first */
+	qset_rows rows; /* how rows are counted and their pairs written */
+	qset_rows sums; /* "top" with many columns: how the lists are first added to the strip */
 	qset_bits bits;
 	qset_strip strip;
-	uint64_t most_rows; /* rows of a strip for which there is room */
+	uint64_t most_rows; /* capacity of the strip in rows */
 	uint64_t rows_now;  /* number of rows of the next strip */
-	uint64_t end;       /* end of the wanted rows */
+	uint64_t end;       /* end of the rows to search */
 	bool running;       /* the strip is started and not finished */
 	uint32_t *table;    /* table of the methods hash and bitmap */
 	qset_output out;
-	uint64_t *offset;      /* on the device: where each unit's pairs belong, and their number */
+	uint64_t *offset; /* on the device: index of each unit's first pair, and number of all pairs */
 	qset_pair *ordered;    /* on the device: the pairs of whole units, in order */
-	uint64_t *host_offset; /* host copy of "offset", while pairs come in pieces */
+	uint64_t *host_offset; /* host copy of "offset", for a strip that is counted in pieces */
 	uint64_t next_unit;    /* the first unit whose pairs are not in "ordered" yet */
-	uint64_t ready, taken; /* pairs in "ordered" */
+	uint64_t ready, taken; /* number of pairs in "ordered", and how many of them were returned */
 	qset_memory memory;
 	cudaEvent_t at[PHASES];
 	qset_cuda_report report;
@@ -73,7 +77,7 @@ bit_words(uint64_t columns)
 	return qs_ceil_div(columns > 0 ? columns : 1, 32 * QSET_BIT_WORDS) * QSET_BIT_WORDS;
 }
 
-/* Words of a matrix of bits.  The matrix has room for tiles that begin at any row. */
+/* Return the words of a bit matrix, which suffice for tiles that begin at any row. */
 static uint64_t
 matrix_words(const qset_cuda_sets *s, uint64_t words)
 {
@@ -91,7 +95,10 @@ alloc_bits(qset_cuda_pairs *p, uint64_t words)
 	return qset_alloc(&p->memory, matrix_words(p->columns, words), &p->bits.other);
 }
 
-/* Allocate the bits.  The degrees give their number. */
+/*
+ * Allocate the bit matrices.  Their number of columns follows from the number of elements of each
+ * degree.
+ */
 static qb_status
 open_bits(qset_cuda_pairs *p)
 {
@@ -112,7 +119,7 @@ open_bits(qset_cuda_pairs *p)
 	return alloc_bits(p, bit_words(columns));
 }
 
-/* Fill the bits.  All strips use these bits. */
+/* Fill the bit matrices, which all strips use. */
 static qb_status
 fill_bits(qset_cuda_pairs *p)
 {
@@ -141,7 +148,7 @@ set_rows(qset_cuda_pairs *p, double rows)
 		p->rows_now = p->most_rows;
 }
 
-/* Choose the rows of a strip, and allocate its counts if it has any. */
+/* Choose the number of rows of a strip, and allocate its counts if the method needs them. */
 static qb_status
 open_strip(qset_cuda_pairs *p)
 {
@@ -200,7 +207,7 @@ open_output(qset_cuda_pairs *p)
 	return qset_alloc(&p->memory, 1, &p->out.cursor);
 }
 
-/* Allocate the table that some methods make of each row. */
+/* Allocate the tables of the methods hash and bitmap. */
 static qb_status
 open_table(qset_cuda_pairs *p)
 {
@@ -217,8 +224,9 @@ open_table(qset_cuda_pairs *p)
 }
 
 /*
- * Choose how rows are handed out.  The best pairs of a row are found among all its columns, so if
- * the counters of all columns do not fit, the counts go to the strip first.
+ * Choose how rows are counted.  The best pairs of a row are chosen among all its columns.  So if
+ * "top" is set and the counters of all columns do not fit into shared memory, the counts are first
+ * written to the strip.
  */
 static void
 plan_rows(qset_cuda_pairs *p)
@@ -240,7 +248,7 @@ plan_rows(qset_cuda_pairs *p)
 	qset_rows_plan(p->gpu, r);
 }
 
-/* Get the ms between two phases that have ended. */
+/* Add the ms between two phases to *ms.  Both phases must have ended. */
 static qb_status
 elapsed(qset_cuda_pairs *p, phase from, phase to, double *ms)
 {
@@ -251,7 +259,7 @@ elapsed(qset_cuda_pairs *p, phase from, phase to, double *ms)
 	return QB_OK;
 }
 
-/* Record in the stream that a phase is reached. */
+/* Record the event of a phase in the stream. */
 static qb_status
 mark(qset_cuda_pairs *p, phase where)
 {
@@ -294,7 +302,7 @@ open_search(qset_cuda_pairs *p)
 	return elapsed(p, PHASE_BEGIN, PHASE_COUNTED, &p->report.product_ms);
 }
 
-/* Continue with the rows first .. end - 1. */
+/* Restrict the search to the rows first ..  end - 1. */
 static void
 set_range(qset_cuda_pairs *p, uint64_t first, uint64_t end)
 {
@@ -325,8 +333,8 @@ open_pairs(qs_cuda *gpu, const qset_cuda_request *request, qset_cuda_pairs **pai
 }
 
 /*
- * Open a search.  If the bits of hybrid do not fit into memory, try lists, which need the least
- * memory.
+ * Open a search.  If there is too little memory and the method is QSET_AUTO, try the method index,
+ * which needs the least memory.
  */
 qb_status
 qset_cuda_pairs_open(qs_cuda *gpu, const qset_cuda_request *request, qset_cuda_pairs **pairs)
@@ -373,22 +381,20 @@ qset_cuda_pairs_bytes(const qset_cuda_pairs *p)
 }
 
 /*
- * ---- all pairs: strips of rows, and handing out ----
+ * ---- strips of rows, and returning pairs ----
  *
- * A search goes through its rows strip by strip.  For each strip the method's
- * kernels make the counts, and the last kernel writes the pairs that pass in
- * the order in which its blocks run.  Now the number of pairs of each row is known, and another
- * kernel brings the pairs into the order of the rows.  If there is no room for all pairs, the rows
- * are counted once more, in pieces that fit, and each pair is written straight to its final place.
+ * A search processes its rows strip by strip.  For each strip the kernels of the method compute the
+ * counts, and qset_rows_run() writes the pairs that pass in the order in which its blocks run.
+ * Then qset_rows_order() copies the pairs into the order of the rows.  If not all pairs fit, the
+ * rows are counted again in pieces whose pairs fit, and each pair is written to its final index.
  *
- * A strip is started without waiting for it, so one thread can keep several
- * devices busy.  The time of the last strip decides how many rows the next one
- * has.
+ * A strip is started without waiting for its end, so one thread can keep several devices busy.  The
+ * time of the last strip decides how many rows the next strip has.
  */
 
 /* ---- a strip ---- */
 
-/* Make the counts of a strip by the method; lists are added later. */
+/* Compute the counts of a strip by the method, without the lists. */
 static qb_status
 count_strip(qset_cuda_pairs *p)
 {
@@ -424,7 +430,7 @@ units_of(const qset_cuda_pairs *p)
 	return p->strip.rows * p->rows.blocks;
 }
 
-/* Start the next strip: its pairs will be counted, and also ordered if there is room for them. */
+/* Start the next strip.  Its pairs are counted, and also ordered if they fit. */
 static qb_status
 start_strip(qset_cuda_pairs *p)
 {
@@ -450,7 +456,7 @@ start_strip(qset_cuda_pairs *p)
 	return QB_OK;
 }
 
-/* Copy from the device, in parallel with work that was queued since the last phase. */
+/* Copy from the device after PHASE_DONE, in parallel with later work, and wait. */
 static qb_status
 bring(qset_cuda_pairs *p, void *to, const void *from, uint64_t bytes)
 {
@@ -462,7 +468,8 @@ bring(qset_cuda_pairs *p, void *to, const void *from, uint64_t bytes)
 }
 
 /*
- * Take more rows if the last strip took less time than its target, and fewer rows if it took more.
+ * Double the rows of a strip if the last strip took less than half its target time.  Reduce the
+ * rows if the strip took more than twice its target time.
  */
 static void
 adapt_rows(qset_cuda_pairs *p, double ms)
@@ -497,7 +504,7 @@ finish_strip(qset_cuda_pairs *p, uint64_t *pairs)
 
 /* ---- pieces of a strip ---- */
 
-/* Count again the next units whose pairs have room. */
+/* Start counting the next units again, up to the last unit whose pairs fit. */
 static qb_status
 run_piece(qset_cuda_pairs *p)
 {
@@ -573,7 +580,8 @@ qset_cuda_pairs_begin(qset_cuda_pairs *p, uint64_t first, uint64_t end)
 }
 
 /*
- * Finish a strip, or make its next piece.  If the strip has no pair, nothing is ready afterwards.
+ * Finish the strip, or start its next piece.  If no pair of the strip passes, p->ready is 0
+ * afterwards.
  */
 static qb_status
 make_ready(qset_cuda_pairs *p)

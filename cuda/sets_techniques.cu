@@ -6,17 +6,17 @@
  * index and the product of bits, and run only if a query names them.
  *
  *	merge			IP		along a pair's merge path
- *	search			OBS		each element of the smaller set searched in the larger
- *	merge_search	IP-OBS	the path cut into pieces, and the search within a piece
+ *	search			OBS		each element of the smaller set is searched in the larger set
+ *	merge_search	IP-OBS	the path is cut into pieces, and the search is within a piece
  *	merge_hash		IP-HI	a hash table of the piece's slice of one set
  *	hash, bitmap	HI, BI	a table of each row (all bitmaps resident: sets_product.cu)
  *
- * A piece has a fixed number of elements of both sets together.  A cut treats
- * equal elements as src/sets/techniques.c does.  Floor of the first four
- * methods: the elements of both sets read once for each pair.  A single pair
- * of large sets has many pieces, so several blocks share it.
+ * A piece has a fixed number of elements of both sets together.  Equal elements at a cut are
+ * treated as in src/sets/techniques.c.  Floor of the first four methods: each pair reads all
+ * elements of both sets once.  A single pair of large sets has many pieces, so several blocks share
+ * the pair.
  *
- * SQL: qsets_pairs(method => 'merge') and the other names above.
+ * SQL: qsets_pairs(method => 'merge'), or any other of these methods.
  *
  * cuda/sets_techniques.cu
  */
@@ -51,7 +51,7 @@ set_of(const uint64_t *offset, const uint32_t *element, uint64_t s)
 	return { element + offset[s], offset[s + 1] - offset[s] };
 }
 
-/* True if both sets are large enough to pass.  The count of any other pair stays 0. */
+/* True if both sets are large enough for the pair to pass.  If not, the pair's count stays 0. */
 __device__ __forceinline__ bool
 is_possible(const pairs &p, const set &a, const set &b, uint64_t least)
 {
@@ -109,8 +109,8 @@ struct cuts
 };
 
 /*
- * Both slices of a piece, in shared memory: a's slice, then b's.  A match at the cut adds one
- * element.
+ * A piece in shared memory: a's slice, followed by b's slice.  The additional element is for a
+ * common element at a cut.
  */
 struct piece
 {
@@ -125,7 +125,7 @@ struct slice
 	uint32_t pieces;
 };
 
-/* Find where the pieces first .. first + count - 1 begin; each warp finds some. */
+/* Find where the pieces first ..  first + count - 1 begin.  Each warp finds some of the cuts. */
 __device__ void
 find_cuts(cuts *c, const set &a, const set &b, const slice &p, uint32_t first, uint32_t count)
 {
@@ -145,7 +145,7 @@ find_cuts(cuts *c, const set &a, const set &b, const slice &p, uint32_t first, u
 	__syncthreads();
 }
 
-/* The number of common elements of two slices, by a hash table of one slice. */
+/* Return this thread's number of common elements of two slices, by a hash table of slice a. */
 __device__ uint32_t
 hash_piece(uint32_t *table, const qb_secret &secret, const set &a, const set &b)
 {
@@ -162,7 +162,10 @@ hash_piece(uint32_t *table, const qb_secret &secret, const set &a, const set &b)
 	return common;
 }
 
-/* Search the elements from .. to - 1 of a set in the whole of another one. */
+/*
+ * Search the elements from ..  to - 1 of "small" in all of "large".  Returns this thread's number
+ * of common elements.
+ */
 __device__ uint32_t
 search_slice(const set &small, const set &large, uint64_t from, uint64_t to)
 {
@@ -175,7 +178,7 @@ search_slice(const set &small, const set &large, uint64_t from, uint64_t to)
 
 /* ---- pairs ---- */
 
-/* Load the piece behind a cut, and count its common elements. */
+/* Load the piece behind a cut into shared memory, and count its common elements. */
 template <int Method>
 __device__ uint32_t
 count_piece(piece *s, uint32_t *table, const qb_secret &secret, const set &a, const set &b,
@@ -196,7 +199,8 @@ count_piece(piece *s, uint32_t *table, const qb_secret &secret, const set &a, co
 }
 
 /*
- * Count this block's slice of a pair's path.  The blocks that share the pair have one slice each.
+ * Count the common elements of a pair in this block's slice of the path.  Each block that shares
+ * the pair has one slice.
  */
 template <int Method>
 __device__ uint32_t
@@ -222,7 +226,10 @@ count_slice(piece *s, uint32_t *table, const pairs &all, const set &a, const set
 	return common;
 }
 
-/* Count the block's slice of a pair by searching the smaller set's elements. */
+/*
+ * Count the common elements of a pair: search this block's slice of the smaller set in the larger
+ * set.
+ */
 __device__ uint32_t
 search_pair(const set &a, const set &b)
 {
@@ -232,7 +239,10 @@ search_pair(const set &a, const set &b)
 						small.count * (blockIdx.y + 1) / gridDim.y);
 }
 
-/* Blocks with different x take different pairs; blocks with different y share each pair. */
+/*
+ * Blocks with different blockIdx.x process different pairs.  Blocks with different blockIdx.y share
+ * a pair.
+ */
 template <int Method>
 __global__ void
 __launch_bounds__(THREADS) count_pairs(const __grid_constant__ pairs p)
@@ -283,8 +293,8 @@ launch_pairs(qs_cuda *gpu, const pairs *t, uint64_t largest)
 /* ---- pairs along their merge paths (sets_path.cuh) ---- */
 
 /*
- * Each warp takes one of "slices" shards of each of its pairs.  If fewer than "slices" warps are
- * left over, these take no pair.
+ * "slices" warps share a pair, one shard per warp.  Warps that remain, fewer than "slices", do
+ * nothing.
  */
 __global__ void __launch_bounds__(32 * PATH_WARPS) merge_pairs(const pairs p, uint32_t slices)
 {
@@ -325,7 +335,9 @@ __global__ void __launch_bounds__(32 * PATH_WARPS) merge_pairs(const pairs p, ui
 	}
 }
 
-/* Merge pairs.  "largest" is the most elements that both sets of a pair can have together. */
+/*
+ * Launch merge_pairs.  "largest" is an upper limit of the elements of both sets of a pair together.
+ */
 static qb_status
 launch_merge(qs_cuda *gpu, const pairs *t, uint64_t largest)
 {
@@ -342,11 +354,11 @@ launch_merge(qs_cuda *gpu, const pairs *t, uint64_t largest)
 }
 
 /*
- * ---- a strip of counts by a table of each row, which all its columns probe ----
+ * ---- counting by a table of each row, in which the elements of all columns are looked up ----
  *
- * HI and BI of the paper (section 3): a hash table of the row, or its bitmap
- * over the whole universe, lies in global memory.  Floor: for each row, every
- * element of every column is read and looked up.
+ * The paper's HI and BI (section 3) have a hash table of the row, or its bitmap over the whole
+ * universe, in global memory.  Floor: for each row, every element of every column is read and
+ * looked up.
  */
 
 template <bool Bitmap>
@@ -365,7 +377,8 @@ fill_table(uint32_t *table, const set &a, uint32_t mask, const qb_secret &secret
 }
 
 /*
- * Clear the table.  A bitmap may be far larger than a row, so only the row's own bits are cleared.
+ * Clear a bitmap, which may be far larger than a row.  So only words with bits of the row are
+ * cleared.  fill_table() clears a hash table.
  */
 template <bool Bitmap>
 __device__ void
@@ -377,7 +390,7 @@ clear_table(uint32_t *table, const set &a)
 	__syncthreads();
 }
 
-/* A block takes a row, and each of its warps takes columns. */
+/* A block processes a row, and each of its warps processes some of the columns. */
 template <bool Bitmap>
 __global__ void
 __launch_bounds__(THREADS) probe_rows(const __grid_constant__ pairs p)
@@ -411,7 +424,7 @@ __launch_bounds__(THREADS) probe_rows(const __grid_constant__ pairs p)
 	}
 }
 
-/* Words of a table that has room for the largest row. */
+/* Return the words of a table that is large enough for every row. */
 static uint64_t
 table_words(const qset_pairwise *p)
 {
@@ -437,7 +450,7 @@ qset_probe_words(qs_cuda *gpu, const qset_pairwise *p, uint64_t rows, uint64_t *
 	return QB_OK;
 }
 
-/* Make a table of each row; all columns probe it. */
+/* Clear all bitmaps, and launch probe_rows. */
 static qb_status
 launch_probe(qs_cuda *gpu, const qset_pairwise *p, pairs *t)
 {

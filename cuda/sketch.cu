@@ -1,14 +1,14 @@
 /*
  * sketch.cu
- *		A sketch on the device: create, widen, make room, destroy; prepare to read, read, merge.
+ *		A sketch on the device: creates, widens, grows, prepares for reading, reads, merges and
+ *		destroys it.
  *
- * Device tables have the layout of dense tables on the host, byte for byte.  To grow a table, a new
- * table is made beside the old table, which is freed only when the new one is complete.  So a
- * sketch does not change if memory runs out.
+ * Device tables have the layout of dense tables on the host, byte for byte.  A table grows by a
+ * copy into a new table, and the old table is freed only when the new table is complete.  So a lack
+ * of memory does not change a sketch.
  *
- * The high buckets of multilevel are the hard part, because a kernel takes them, and a kernel
- * cannot allocate memory.  So before each launch the host makes room for as many high buckets as
- * the launch could take; see reserve_high().
+ * Kernels take high buckets of multilevel, but cannot allocate memory.  So before each launch the
+ * host allocates all high buckets that the launch could take; see reserve_high().
  *
  * SQL: qsketch_agg() and lookups of arrays make sketches on a GPU (fill_masks).  More than 2^32
  * rows need widen_counters.
@@ -19,12 +19,15 @@
 
 #include <new>
 
-/* Room is made for this many launches, unless that is more than two buckets for each thread. */
+/*
+ * High buckets are allocated for this many launches in advance, but for at most two per resident
+ * thread.
+ */
 #define LAUNCHES_AHEAD 32
 
 /*
- * Up to this many bytes, memory is taken for the most high buckets that can be live, without
- * counting the live ones.
+ * If one high bucket per bucket needs at most this many bytes, room_for_live() does not count the
+ * live high buckets.
  */
 #define UNCOUNTED_BYTES ((size_t) 16 << 20)
 
@@ -39,7 +42,10 @@ static const qs_cuda_ops *const ops[] = { NULL,
 
 static_assert(sizeof(ops) / sizeof(ops[0]) == QS_STRUCTURES, "every structure has operations");
 
-/* A wide table of multilevel is as large as a narrow one: only its high buckets are wide. */
+/*
+ * Return the bytes of the table.  In multilevel only high buckets have wide counters, so all tables
+ * have equal size.
+ */
 static size_t
 table_bytes_of(const qs_cuda_sketch *sk, bool wide)
 {
@@ -49,7 +55,7 @@ table_bytes_of(const qs_cuda_sketch *sk, bool wide)
 }
 
 /*
- * As qs_params_check(), but without its limit of the size, because here only memory limits the
+ * As qs_params_check(), but without its limit of the size.  On a device only memory limits the
  * size.
  */
 static qb_status
@@ -62,7 +68,7 @@ check_params(const qs_params *p)
 	return p->n >= 1 && p->n <= UINT32_MAX ? QB_OK : QB_BAD_SIZE;
 }
 
-/* Compute the masks of a sketch, which are those of the host.  A thread makes a mask. */
+/* Compute the masks of a sketch as on the host, a thread per mask. */
 __global__ void
 __launch_bounds__(QS_BLOCK)
 	fill_masks(uint32_t *masks, uint32_t count, uint64_t seed_key, uint32_t m, uint32_t d)
@@ -74,8 +80,8 @@ __launch_bounds__(QS_BLOCK)
 }
 
 /*
- * The header of a sketch has the number of high buckets taken, in this many bytes, and then the
- * masks.
+ * Bytes at the beginning of a sketch's header, which have the number of high buckets taken.  The
+ * masks follow.
  */
 #define USED_BYTES 16
 
@@ -115,7 +121,7 @@ create_memory(qs_cuda_sketch *sk)
 	return qs_device_alloc(sk->gpu, sk->table_bytes, (void **) &sk->view.table);
 }
 
-/* Make a sketch without memory.  An sf sketch is a device part. */
+/* Make a sketch without device memory.  An sf sketch is a device part. */
 static qs_cuda_sketch *
 new_sketch(qs_cuda *gpu, const qs_params *p, bool wide)
 {
@@ -194,7 +200,10 @@ __launch_bounds__(QS_BLOCK) widen_counters(uint64_t *to, const uint32_t *from, u
 	qs_for_each(count, [&](uint64_t i) { __stcs(&to[i], (uint64_t) __ldcs(&from[i])); });
 }
 
-/* Change to counters of 8 bytes.  In multilevel only high buckets have them. */
+/*
+ * Copy the counters into tables with counters of 8 bytes, and wait.  In multilevel only high
+ * buckets have such counters.
+ */
 static qb_status
 widen_tables(qs_cuda_sketch *sk, uint8_t *table, uint8_t *extra)
 {
@@ -295,8 +304,8 @@ threads_of(const qs_cuda *gpu)
 }
 
 /*
- * The most high buckets that a launch takes but cannot place: one for each warp, or in bulk one for
- * each thread.
+ * Return the most high buckets that a launch takes but leaves unused: one for each warp, or one for
+ * each thread of a bulk launch.
  */
 static uint64_t
 loose_buckets(const qs_cuda_sketch *sk, uint64_t keys, bool bulk)
@@ -308,7 +317,7 @@ loose_buckets(const qs_cuda_sketch *sk, uint64_t keys, bool bulk)
 }
 
 /*
- * The most buckets that ask for a high bucket in the life of a sketch.  A bucket asks when one of
+ * Return the most buckets that can need a high bucket.  A bucket needs a high bucket when one of
  * its counters reaches 256.
  */
 static uint64_t
@@ -318,10 +327,9 @@ owners_of(const qs_cuda_sketch *sk)
 }
 
 /*
- * True if there is room for the high buckets that a launch can ask for.  All owners (owners_of())
- * may ask.  In addition each warp of a launch, or thread of a bulk launch, may be left with one
- * high bucket that it could not place ("loose").  high_bound is the most high buckets that earlier
- * launches can have taken.
+ * True if enough high buckets are allocated for a launch.  Earlier launches can have taken
+ * high_bound high buckets.  Each bucket that can need a high bucket may take one (owners_of()).  In
+ * addition, the launch may leave "loose" high buckets unused (loose_buckets()).
  */
 bool
 qs_has_high_room(const qs_cuda_sketch *sk, uint64_t loose)
@@ -329,7 +337,11 @@ qs_has_high_room(const qs_cuda_sketch *sk, uint64_t loose)
 	return sk->high_bound + owners_of(sk) + loose <= sk->high_room;
 }
 
-/* Make room for several launches and for twice as many owners, so that room is rarely made. */
+/*
+ * Allocate high buckets for several launches and for twice as many owners as now, so that
+ * allocations are rare.  If there is too little memory, allocate only the high buckets for this
+ * launch.
+ */
 qb_status
 qs_make_high_room(qs_cuda_sketch *sk, uint64_t loose)
 {
@@ -345,8 +357,8 @@ qs_make_high_room(qs_cuda_sketch *sk, uint64_t loose)
 }
 
 /*
- * Make sure of room.  Reads the number of high buckets taken only if there is no room by
- * high_bound.
+ * Allocate the high buckets for a launch.  Reads the number of high buckets taken only if
+ * high_bound leaves too few.
  */
 static qb_status
 reserve_high(qs_cuda_sketch *sk, uint64_t loose)
@@ -400,15 +412,15 @@ qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys, bool bulk)
 /*
  * ---- reading from the device, and merging slice by slice ----
  *
- * Tables are copied as they are.  The high buckets of multilevel are in the order in which threads
- * asked for them, and some may be unused.  Settling leaves out high buckets that are not live.
- * Then qs_write() puts the others into the order of their low buckets.
+ * Tables are copied unchanged.  The high buckets of multilevel are in the order in which threads
+ * took them, and some may be unused.  compact_high() removes high buckets that are not live.  Later
+ * qs_write() orders the live high buckets by their low buckets.
  */
 
 /*
- * Zeroed memory for the live high buckets, with room for *live of them.  A bucket has at most one,
- * so room for one each is enough.  If that is much, or too much for the device, count the live ones
- * first, and wait for the count.
+ * Allocate zeroed memory for *live high buckets, at least for all live high buckets.  A bucket has
+ * at most one high bucket, so *live becomes the number of buckets if this needs few bytes.  If not,
+ * count the live high buckets first, and wait for the count.
  */
 static qb_status
 room_for_live(qs_cuda_sketch *sk, uint64_t *live, uint8_t **extra)
@@ -425,7 +437,7 @@ room_for_live(qs_cuda_sketch *sk, uint64_t *live, uint8_t **extra)
 	return qs_device_alloc(sk->gpu, *live * each, (void **) extra);
 }
 
-/* Leave out high buckets that are not live. */
+/* Replace the table of high buckets by a table of the live high buckets. */
 static qb_status
 compact_high(qs_cuda_sketch *sk)
 {
@@ -444,8 +456,7 @@ compact_high(qs_cuda_sketch *sk)
 	replace_high(sk, extra, live);
 	sk->high_bound = live;
 	/*
-	 * the copying kernel has counted the high buckets anew; the low half of the word is their
-	 * number
+	 * qs_high_collect() has counted the live high buckets; the low half of the word is their number
 	 */
 	return qs_copy(gpu, sk->view.high_used, gpu->result, sizeof(uint32_t),
 				   cudaMemcpyDeviceToDevice);
@@ -472,7 +483,10 @@ qs_cuda_read_is_ready(qs_cuda_sketch *sk)
 	return !sk->read_ready || qs_query_event(sk->read_ready) != cudaErrorNotReady;
 }
 
-/* Read the number of high buckets of a sketch that is ready to be read.  Other sketches may count keys meanwhile. */
+/*
+ * Read the number of high buckets of a prepared sketch.  Does not wait for kernels of other
+ * sketches.
+ */
 static qb_status
 read_live(qs_cuda_sketch *sk, uint64_t *live)
 {
@@ -527,7 +541,7 @@ qs_cuda_read(qs_cuda_sketch *sk, const qs_cuda_piece *piece, int count)
 						  piece, count);
 }
 
-/* A view of a slice, only for merging. */
+/* Return the view of a slice, for merging only. */
 static qs_view
 view_of(const qs_cuda_sketch *sk, qs_slice units)
 {
@@ -540,7 +554,7 @@ view_of(const qs_cuda_sketch *sk, qs_slice units)
 	return view;
 }
 
-/* "into" has room for all high buckets that "from" brings. */
+/* Add units of "from" to a slice.  Enough high buckets of "into" are allocated. */
 static qb_status
 merge_slice(qs_cuda_sketch *into, qs_slice to, const qs_cuda_sketch *from, qs_slice units)
 {
@@ -562,7 +576,9 @@ qs_cuda_merge_begin(qs_cuda_sketch *into, const qs_params *from, int64_t total)
 	return QB_OK;
 }
 
-/* Copy counters into an empty slice.  The slice needs no more high buckets than the sketch has. */
+/*
+ * Copy counters into an empty slice.  The slice needs no more high buckets than "from" has taken.
+ */
 static qb_status
 fill_slice(qs_cuda_sketch *slice, const qs_cuda_sketch *from, qs_slice units)
 {
@@ -576,7 +592,7 @@ fill_slice(qs_cuda_sketch *slice, const qs_cuda_sketch *from, qs_slice units)
 	return merge_slice(slice, { 0, units.count }, from, units);
 }
 
-/* Copy the tables of a sketch to an empty one of another device. */
+/* Copy the tables of a sketch to an empty sketch on another device. */
 static qb_status
 carry_tables(qs_cuda_sketch *to, const qs_cuda_sketch *from)
 {
@@ -590,7 +606,7 @@ carry_tables(qs_cuda_sketch *to, const qs_cuda_sketch *from)
 	return qs_transfer(gpu, to->view.high_used, from->gpu, from->view.high_used, sizeof(uint32_t));
 }
 
-/* Add a slice that was copied from another device, and is now a sketch of its own. */
+/* Copy a slice, which is a sketch on another device, to the device of "into", and add the slice. */
 static qb_status
 merge_carried(qs_cuda_sketch *into, qs_slice to, const qs_cuda_sketch *slice)
 {

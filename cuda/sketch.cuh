@@ -34,26 +34,27 @@ struct qs_partitioned;
 struct qs_cuda_frequent;
 struct qs_grouped;
 
-/* What a structure does on the device.  All work is queued on gpu->stream. */
+/* Operations of a structure on the device.  All work is queued on gpu->stream. */
 struct qs_cuda_ops
 {
-	/* Add keys; room for high buckets exists already. */
+	/* Add keys.  The caller has allocated enough high buckets. */
 	qb_status (*insert)(qs_cuda *gpu, const qs_view *v, const qs_batch *b);
 
 	qb_status (*query)(qs_cuda *gpu, const qs_view *v, const qs_batch *b, int64_t *estimate);
 
 	/*
-	 * into += from, which has the number of buckets of "into".  Room for high buckets exists
-	 * already.
+	 * into += from; both have the same number of buckets.  The caller has allocated enough high
+	 * buckets.
 	 */
 	qb_status (*merge)(qs_cuda *gpu, const qs_view *into, const qs_view *from);
 
-	/* Count partitioned keys tile by tile; see sketch_bulk.cuh. */
+	/* Add partitioned keys tile by tile; see sketch_bulk.cuh. */
 	qb_status (*bulk)(qs_cuda *gpu, const qs_view *v, const qs_partitioned *partitioned);
 
 	/*
-	 * Add keys without weights to several sketches with counters of 4 bytes, one of which is "v";
-	 * see sketch_kernels.cuh.  Room for high buckets exists already.
+	 * Add keys without weights to several sketches with counters of 4 bytes; see
+	 * sketch_kernels.cuh.  "v" is the view of one of these sketches.  The caller has allocated
+	 * enough high buckets.
 	 */
 	qb_status (*groups)(qs_cuda *gpu, const qs_view *v, qs_grouped *grouped);
 
@@ -74,10 +75,10 @@ struct qs_cuda_sketch
 	qs_view view;
 	size_t table_bytes;
 	size_t extra_bytes;
-	uint64_t high_bound;        /* multilevel: the most high buckets that can have been taken */
+	uint64_t high_bound;        /* multilevel: upper limit of the number of high buckets taken */
 	uint64_t high_room;         /* multilevel: number of high buckets allocated */
-	uint64_t ever;              /* multilevel: weight that could have raised counters */
-	cudaEvent_t read_ready;     /* reached when the tables can be read; NULL: never prepared */
+	uint64_t ever;              /* multilevel: weight of all keys that may have been added */
+	cudaEvent_t read_ready;     /* event: the tables can be read; NULL: never prepared */
 	bool at_rest;               /* true if gpu->out already waits for the last change */
 	qs_cuda_frequent *frequent; /* exact counts of frequent keys; NULL: there are none */
 };
@@ -100,48 +101,50 @@ qs_high_bytes(bool wide)
 /* ---- sketch.cu ---- */
 
 /*
- * Check for overflow, widen, and make room for "weight" more; see qs_prepare().  The weight comes
- * with "keys" keys, by bulk or directly, or with another sketch if "keys" is 0.
+ * Prepare a sketch for more weight: check for overflow, widen counters, and allocate high buckets;
+ * see qs_prepare().  The weight is that of "keys" keys, which are added by bulk or directly.  If
+ * "keys" is 0, the weight is that of another sketch.
  */
 extern qb_status qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys, bool bulk);
 
 /*
- * Call this before each launch that adds up to "keys" keys, by bulk or directly.  Makes sure of
- * room for the high buckets that the launch may take.
+ * Allocate the high buckets that a launch may take.  Call this before each launch that adds up to
+ * "keys" keys, by bulk or directly.
  */
 extern qb_status qs_reserve_launch(qs_cuda_sketch *sk, uint64_t keys, bool bulk);
 
 /*
- * qs_reserve_launch() in two steps, for several sketches at once.  The first function says whether
- * there is room.  If not, the second makes room, after the caller has set "high_bound" to the
- * number of high buckets taken.
+ * The two steps of qs_reserve_launch(), for launches that add keys to several sketches.
+ * qs_has_high_room() tests whether enough high buckets are allocated.  If not, the caller sets
+ * "high_bound" to the number of high buckets taken, and qs_make_high_room() allocates more high
+ * buckets.
  */
 extern bool qs_has_high_room(const qs_cuda_sketch *sk, uint64_t loose);
 extern qb_status qs_make_high_room(qs_cuda_sketch *sk, uint64_t loose);
 
-/* An empty sketch with counters of the given width. */
+/* Create an empty sketch with counters of the given width. */
 extern qb_status
 qs_cuda_create_like(qs_cuda *gpu, const qs_params *p, bool wide, qs_cuda_sketch **sketch);
 
 /* Change the counters to 8 bytes. */
 extern qb_status qs_widen(qs_cuda_sketch *sk);
 
-/* Make a table of "room" high buckets that keeps the first "used" ones. */
+/* Allocate a new table of "room" high buckets, and keep the first "used" high buckets. */
 extern qb_status qs_grow_high(qs_cuda_sketch *sk, uint64_t used, uint64_t room);
 
 /* ---- sketch_multilevel.cu ---- */
 
-/* Set high indexes to 0 that do not name one of the "high" high buckets. */
+/* Set all high indexes to 0 that name none of the first "high" high buckets. */
 extern qb_status qs_high_sanitize(qs_cuda *gpu, const qs_view *v, uint64_t high);
 
 /*
- * Count the live high buckets, which are those that are not all zero.  If "to" is not NULL, copy
- * the live ones there, and number them anew, in no order.  The number goes to gpu->result.  If
- * "live" is not NULL, wait for the number.
+ * Count the live high buckets into gpu->result.  A high bucket is live if it has a counter that is
+ * not 0.  "to" not NULL: copy the live high buckets to "to", in any order, and update the high
+ * indexes.  "live" not NULL: wait for the number, and store it there.
  */
 extern qb_status qs_high_collect(qs_cuda *gpu, const qs_view *v, uint8_t *to, uint64_t *live);
 
-/* One launch of ops->insert. */
+/* Add keys by one launch of ops->insert (sketch.cu). */
 extern qb_status qs_insert_keys(qs_cuda_sketch *sk, const qs_batch *b);
 
 /* ---- sketch_frequent.cu ---- */
@@ -152,14 +155,14 @@ extern void qs_cuda_frequent_end(qs_cuda_sketch *sk);
 /* ---- sketch_skew.cu ---- */
 
 /*
- * Add keys without weights in the fastest way.  Keys are partitioned only if there is enough
- * workspace, so a lack of memory is no error.
+ * Add keys without weights in the fastest way.  If there is too little workspace to partition the
+ * keys, they are added directly.
  */
 extern qb_status qs_insert_fastest(qs_cuda_sketch *sk, const qs_batch *b);
 
 /*
- * True if qs_insert_fastest() would partition this many keys.  If it would not, it does not
- * partition fewer keys either.
+ * True if qs_insert_fastest() would partition this many keys.  False for a number of keys implies
+ * false for all smaller numbers.
  */
 extern bool qs_wants_bulk(const qs_cuda_sketch *sk, uint64_t count);
 

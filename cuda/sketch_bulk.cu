@@ -1,28 +1,28 @@
 /*
  * sketch_bulk.cu
- *		Partitioning a batch of keys by tiles of the table.
+ *		Partitions a batch of keys by tiles of the table.
  *
- * Each of two passes sorts stretches of about 8192 keys in shared memory.  So
- * all writes are coalesced, and no pass needs a histogram beforehand:
+ * Each of two passes sorts stretches of about 8192 keys in shared memory.  So writes are coalesced,
+ * and no pass needs a histogram of all keys:
  *
- *	coarse	Each block takes 8192 keys, hashes them and sorts them by coarse partition.  It
+ *	coarse	Each block reads 8192 keys, hashes them and sorts them by coarse partition.  It
  *			writes them as one stretch, with the offset of each partition in the stretch.
- *	fine	Each block takes the keys of one coarse partition from a group of stretches,
- *			about 8192 keys again, and sorts them by fine partition.  It writes them where
- *			this partition begins in the group.  That index is the sum of the partition's
- *			offsets in the stretches.
+ *	fine	Each block reads the keys of one coarse partition from a group of stretches,
+ *			also about 8192 keys, and sorts them by fine partition.  It writes them where
+ *			the coarse partition begins in the group.  That index is the sum of the
+ *			partition's offsets in the stretches.
  *
- * Then sketch_bulk.cuh counts the keys tile by tile; a tile has one run per
- * group.  Between the passes a key is an item of 4 bytes (qs_partitioned).  Keys of
- * a thread sketch are partitioned anew for each row.
+ * Then the kernel of sketch_bulk.cuh counts the keys tile by tile; a tile has one run per group.
+ * After the coarse pass a key is an item of 4 bytes (qs_partitioned).  Keys of a thread sketch are
+ * partitioned again for each row.
  *
- * Skew: partitions may have different sizes.  A shard of the fine pass that does not fit into
- * shared memory is sorted straight to device memory.  sketch_skew.cu has already removed the keys
+ * Skew: partitions may have different sizes.  If a shard of the fine pass does not fit into shared
+ * memory, it is sorted in device memory.  Before the coarse pass sketch_skew.cu removes the keys
  * that occur often.
  *
  * SQL: qsketch_agg() of cached columns into a sketch of more than half the L2 cache (thread: three
- * quarters).  To have enough keys, several chunks are joined, up to 44 million keys
- * (qs_cuda_gains_together()).  A chunk of narrow rows has enough keys by itself.
+ * quarters).  The worker joins the keys of several chunks, up to 50 million rows, to have enough
+ * keys (qs_cuda_gains_together()).
  *
  * cuda/sketch_bulk.cu
  */
@@ -37,29 +37,29 @@
 #define COARSE_EACH  (COARSE_KEYS / COARSE_BLOCK)
 #define COARSE_AHEAD 4 /* keys that a thread reads before it hashes the first */
 #define FINE_BLOCK   512
-#define FINE_KEYS    9216 /* keys that fit: 1000 above the mean, 11 standard deviations */
+#define FINE_KEYS    9216 /* capacity in keys: the mean, 8192, and 11 standard deviations */
 #define FINE_EACH    (FINE_KEYS / FINE_BLOCK)
 #define RESIDENT     3 /* blocks of a multiprocessor for which the registers must suffice */
 
-#define RANK_BITS  14   /* bits of an index among COARSE_KEYS or FINE_KEYS */
-#define COARSE_MAX 1024 /* coarse partitions */
-#define FINE_MAX   512  /* fine partitions of a coarse partition */
-#define GROUP_MAX  1024 /* stretches of a group */
+#define RANK_BITS  14   /* bits of an index below COARSE_KEYS or FINE_KEYS */
+#define COARSE_MAX 1024 /* most coarse partitions */
+#define FINE_MAX   512  /* most fine partitions of a coarse partition */
+#define GROUP_MAX  1024 /* most stretches of a group */
 
 /*
- * A batch is worth partitioning from PAYS_KEYS keys on, and with up to PAYS_BYTES bytes of table
- * for each random access.  Tiles of multilevel cost more.  So does thread, which is partitioned for
- * each row.
+ * Partitioning pays from PAYS_KEYS keys on, with up to PAYS_BYTES bytes of table per random access.
+ * The limit is PAYS_BYTES_FEW for multilevel, whose tiles cost more, and for thread, whose keys are
+ * partitioned for each row.
  */
 #define PAYS_KEYS      (UINT64_C(1) << 22)
 #define PAYS_BYTES     128
 #define PAYS_BYTES_FEW 64
 
-/* How a batch is cut. */
+/* How a batch is partitioned. */
 struct plan : qs_partitioned
 {
 	uint32_t m;         /* counters of a bucket */
-	uint32_t log2_fine; /* fine partitions of a coarse partition */
+	uint32_t log2_fine; /* log2 of the fine partitions of a coarse partition */
 	uint32_t stretches; /* blocks of the coarse pass */
 	uint32_t group;     /* stretches that a block of the fine pass reads */
 };
@@ -71,8 +71,9 @@ log2_floor(uint64_t v)
 }
 
 /*
- * Plan what does not depend on the number of keys.  The numbers of coarse and fine partitions
- * should be about equal, but a bucket's number in its coarse partition must fit into an item.
+ * Plan the partitions, which do not depend on the number of keys.  The numbers of coarse and fine
+ * partitions should be about equal, but a bucket's number in its coarse partition must fit into an
+ * item.
  */
 static plan
 plan_partitions(const qs_cuda_sketch *sk)
@@ -119,8 +120,8 @@ qs_bulk_possible(const qs_cuda_sketch *sk)
 }
 
 /*
- * True if partitioning is faster.  If the table is in the L2 cache, adding keys directly is as
- * fast.
+ * True if partitioning is faster than adding keys directly.  If the table is in the L2 cache, both
+ * are equally fast.
  */
 bool
 qs_bulk_pays(const qs_cuda_sketch *sk, uint64_t count)
@@ -134,8 +135,8 @@ qs_bulk_pays(const qs_cuda_sketch *sk, uint64_t count)
 }
 
 /*
- * The most keys of one call.  A tile then has QS_GROUPS_MAX runs and, unless keys are skewed, no
- * more keys than it can count at once.
+ * Return the most keys of one call.  A tile then has at most QS_GROUPS_MAX runs and, unless keys
+ * are skewed, no more keys than counters of 16 bits can count.
  */
 uint64_t
 qs_bulk_most(const qs_cuda_sketch *sk)
@@ -184,7 +185,7 @@ template <int BLOCK> using block_scan = cub::BlockScan<uint32_t, BLOCK, cub::BLO
 template <int BLOCK>
 using block_sum = cub::BlockReduce<uint32_t, BLOCK, cub::BLOCK_REDUCE_WARP_REDUCTIONS>;
 
-/* Turn the counts of "partitions" <= MOST partitions into their starts, in place. */
+/* Replace the counts of "partitions" partitions, at most MOST, by their starts. */
 template <int BLOCK, int MOST>
 __device__ __forceinline__ void
 counts_to_offsets(uint32_t *count, uint32_t partitions,
@@ -212,7 +213,7 @@ counts_to_offsets(uint32_t *count, uint32_t partitions,
 	__syncthreads();
 }
 
-/* The bucket of hv; with ROWS its counter in a row of the thread sketch. */
+/* Return the bucket of hv.  ROWS: return the counter of hv in a row of a thread sketch. */
 template <bool ROWS>
 __device__ __forceinline__ uint32_t
 cell_of(uint64_t hv, uint64_t n, uint32_t row)
@@ -231,8 +232,8 @@ struct coarse_stretch
 };
 
 /*
- * Hash a thread's keys, and write the items to "stage", in the order of the keys.  Each key gets
- * its partition and its rank in that partition.
+ * Hash a thread's keys, and write the items to "stage", in the order of the keys.  ranked[]
+ * receives the partition of each key, and the key's rank in the partition.
  */
 template <bool ROWS>
 __device__ __forceinline__ void
@@ -310,10 +311,12 @@ __launch_bounds__(COARSE_BLOCK, RESIDENT)
 /* A block's shard of the fine pass: one coarse partition in one group of stretches. */
 struct fine_shard
 {
-	uint32_t run[GROUP_MAX];          /* where each run starts in the items ... */
-	uint32_t position[GROUP_MAX + 1]; /* ... and in the sequence of all runs, and the end */
+	uint32_t run[GROUP_MAX]; /* index of each run's first item in the input */
+	uint32_t position
+		[GROUP_MAX +
+		 1]; /* index of each run's first item in the shard; at the end the shard's length */
 	uint32_t runs;
-	uint32_t base; /* where the sorted items go */
+	uint32_t base; /* index of the shard's first item in the output */
 };
 
 __device__ __forceinline__ void
@@ -347,7 +350,7 @@ find_shard(fine_shard &shard, const plan &p, const uint16_t *offset,
 	counts_to_offsets<FINE_BLOCK, 2 * GROUP_MAX>(shard.position, runs + 1, scan);
 }
 
-/* Call each(position, item index) for all items of a shard; several lanes take a run. */
+/* Call each(position, item index) for all items of a shard; "lanes" lanes share a run. */
 template <typename Each>
 __device__ __forceinline__ void
 for_each_item(const fine_shard &shard, uint32_t lanes, Each each)
@@ -443,7 +446,7 @@ __launch_bounds__(FINE_BLOCK, RESIDENT)
 	});
 }
 
-/* Partition keys and add them.  Only thread uses "row". */
+/* Partition keys, and add them to the sketch.  "row" is the row of a thread sketch. */
 static qb_status
 insert_row(qs_cuda_sketch *sk, const qs_batch *b, const plan &p, const workspace &w, uint32_t row)
 {

@@ -1,17 +1,15 @@
 /*
  * sketch_bulk.cuh
- *		Adding partitioned keys tile by tile in shared memory.
+ *		Adds partitioned keys tile by tile in shared memory.
  *
- * A key added directly costs a random access to device memory, however fast
- * the kernel is.  A large batch can do better: sketch_bulk.cu brings its keys
- * into the order of the tiles of the table, stretches of buckets whose counts
- * fit into shared memory.  Here a block counts the keys of a tile there, with
- * counters of 16 bits, and adds the counts to the table: all accesses to device
- * memory are long runs.
+ * Adding a key directly costs a random access to device memory.  For a large batch, sketch_bulk.cu
+ * orders the keys by the tiles of the table.  A tile is a range of buckets whose counts fit into
+ * shared memory.  A block counts the keys of a tile in shared memory, with counters of 16 bits, and
+ * adds the counts to the table.  So all accesses to device memory are long runs.
  *
- * Floor: 24 bytes for each key, of which 8 are the key, and each of two passes of partitioning
- * writes 4 and reads 4.  In addition the table is read and written once
- * per batch: 2 * 32 / (keys per bucket of 32 bytes) more.
+ * Floor: 24 bytes per key.  The key has 8 bytes, and each of the two partitioning passes writes an
+ * item of 4 bytes, which is read later.  In addition, each batch reads and writes the table once: 2
+ * * 32 / (keys per bucket of 32 bytes) more bytes per key.
  *
  * A counter of 16 bits cannot overflow, because no more than 65535 keys are
  * counted before the counts are added to the table.
@@ -33,28 +31,29 @@ extern "C"
 #define QS_TILE_COUNTERS 32768 /* 64 kB: three tiles fit an SM of compute capability 9.0 */
 #define QS_TILE_BLOCK    512
 #define QS_TILE_KEYS     65535
-#define QS_RUN_LANES     16    /* lanes that read a run of keys together */
-#define QS_RUN_AHEAD     4     /* keys that a lane reads before it adds the first */
-#define QS_FLUSH_AHEAD   4     /* pieces of the table that a thread reads before it writes one */
-#define QS_PREFETCH      32768 /* bytes of a tile prefetched; those of all blocks must fit into L2 */
-#define QS_GROUPS_MAX    512   /* runs of a tile, one for each thread */
+#define QS_RUN_LANES     16 /* lanes that read a run of keys together */
+#define QS_RUN_AHEAD     4  /* keys that a lane reads before it adds the first */
+#define QS_FLUSH_AHEAD   4  /* groups of counters that a thread reads before it writes the first */
+#define QS_PREFETCH      32768 /* bytes of a tile to prefetch; L2 must hold those of all blocks */
+#define QS_GROUPS_MAX    512   /* most runs of a tile, one for each thread */
 
 /*
- * Keys as items of 4 bytes; the items of a tile are in "groups" runs.  From
- * the low end an item has the index of its mask, the rotation of the mask, and
- * its bucket.  A coarse partition of the buckets has "fine" tiles.
+ * Keys as items of 4 bytes.  From the lowest bit on, an item has the index of its mask, the
+ * rotation of the mask, and its bucket within the coarse partition.  A coarse partition has "fine"
+ * tiles, and a tile has "groups" runs of items.
  */
 struct qs_partitioned
 {
 	const uint32_t *item;
-	const uint32_t *start; /* of each run: [group][coarse][fine], fine + 1 of them */
-	uint64_t first;        /* first bucket; its number here is 0 */
-	uint64_t n;            /* number of buckets */
+	const uint32_t
+		*start;     /* starts of runs: [group][coarse][fine + 1]; the last start is the end */
+	uint64_t first; /* bucket of the table that has number 0 in the items */
+	uint64_t n;     /* number of buckets */
 	uint32_t groups;
-	uint32_t coarse, fine; /* partitions */
+	uint32_t coarse, fine; /* number of coarse partitions, and of fine partitions of each */
 	uint32_t log2_masks;
 	uint32_t tag_bits;     /* bits of an item below its bucket */
-	uint32_t log2_buckets; /* buckets of a tile */
+	uint32_t log2_buckets; /* log2 of the buckets of a tile */
 };
 
 /* A block's shared memory. */
@@ -62,12 +61,12 @@ struct qs_tile_memory
 {
 	uint16_t count[QS_TILE_COUNTERS];
 	uint32_t mask[QS_SHARED_MASKS];
-	uint32_t begin[QS_GROUPS_MAX]; /* where each run begins */
+	uint32_t begin[QS_GROUPS_MAX]; /* index of each run's first item */
 	uint32_t end[QS_GROUPS_MAX];
 	uint32_t total; /* keys of the tile */
 };
 
-/* COUNT numbers that are read and written together. */
+/* COUNT counters that are read and written together. */
 template <typename Number, int COUNT> struct __align__(sizeof(Number) * COUNT) qs_counters
 {
 	Number number[COUNT];
@@ -84,8 +83,8 @@ template <typename Number, int COUNT> struct __align__(sizeof(Number) * COUNT) q
 };
 
 /*
- * Add the counts of a tile to a table of plain counters, M to a bucket.  Rows of thread may start
- * at any counter, so their counters are added one by one.
+ * Add the counts of a tile to a table of plain counters, with M counters per bucket.  A row of
+ * thread may start at any counter, so its counters are read and written one by one.
  */
 template <int M, typename Counter> struct qs_plain_tile
 {
@@ -121,7 +120,10 @@ template <int M, typename Counter> struct qs_plain_tile
 	}
 };
 
-/* The bounds of a thread's run of a tile, if the thread has one. */
+/*
+ * Return the start and the end of the thread's run of a tile.  Threads without a run return an
+ * empty run.
+ */
 __device__ __forceinline__ uint2
 qs_tile_run(const qs_partitioned &p, uint32_t number)
 {
@@ -131,7 +133,7 @@ qs_tile_run(const qs_partitioned &p, uint32_t number)
 	return threadIdx.x < p.groups ? make_uint2(start[0], start[1]) : make_uint2(0, 0);
 }
 
-/* Give the thread's run to the block, and add up the keys of the tile. */
+/* Store the thread's run in shared memory, and add its length to s.total. */
 __device__ __forceinline__ void
 qs_tile_share_run(qs_tile_memory &s, uint2 run)
 {
@@ -143,7 +145,7 @@ qs_tile_share_run(qs_tile_memory &s, uint2 run)
 		atomicAdd(&s.total, sum);
 }
 
-/* Bring the head of a tile into the L2 cache while its keys are counted. */
+/* Prefetch the first QS_PREFETCH bytes of a tile's table into the L2 cache. */
 __device__ __forceinline__ void
 qs_tile_prefetch(const uint8_t *table, uint32_t bytes)
 {
@@ -209,8 +211,9 @@ qs_tile_count_runs(qs_tile_memory &s, const qs_partitioned &p)
 }
 
 /*
- * Count a tile with more keys than its counters can take.  Counts all but the last QS_TILE_KEYS
- * keys, in portions.  Only skewed batches have such tiles.
+ * Count a tile with more keys than counters of 16 bits can count.  Counts and flushes portions of
+ * QS_TILE_KEYS keys, until at most QS_TILE_KEYS keys are left.  Only skewed batches have such
+ * tiles.
  */
 template <typename Tile>
 __device__ __forceinline__ void
@@ -244,8 +247,8 @@ qs_tile_in_portions(Tile &tile, qs_tile_memory &s, const qs_view &v, const qs_pa
 }
 
 /*
- * A block takes every gridDim-th tile.  While it counts the keys of a tile, it loads the tile's
- * part of the table, and the bounds of the next tile's runs.
+ * A block processes every gridDim.x-th tile.  While it counts the keys of a tile, the head of the
+ * tile's table is prefetched, and the runs of the next tile are looked up.
  */
 template <typename Tile>
 __global__ void
@@ -295,8 +298,8 @@ qs_add_tiles(qs_cuda *gpu, const qs_view *v, const qs_partitioned *p)
 }
 
 /*
- * What a structure does on the device.  Narrow and Wide are its tables with counters of 4 and 8
- * bytes, each with an adder, a tile, and least() for queries.
+ * The qs_cuda_ops of a structure.  Narrow and Wide are its tables with counters of 4 and 8 bytes.
+ * Each has an adder, a tile, and least() for queries.
  */
 template <typename Narrow, typename Wide> struct qs_structure_ops
 {
@@ -339,16 +342,16 @@ template <typename Narrow, typename Wide> struct qs_structure_ops
 /* The most keys that are partitioned at a time. */
 #define QS_BULK_KEYS (UINT64_C(1) << 28)
 
-/* True if the keys of this sketch can be partitioned at all. */
+/* True if the keys of this sketch can be partitioned. */
 extern bool qs_bulk_possible(const qs_cuda_sketch *sk);
 
 /* True if partitioning is faster than adding "count" keys directly. */
 extern bool qs_bulk_pays(const qs_cuda_sketch *sk, uint64_t count);
 
-/* The most keys of one qs_bulk_insert(). */
+/* Return the most keys of one qs_bulk_insert(). */
 extern uint64_t qs_bulk_most(const qs_cuda_sketch *sk);
 
-/* Bytes of workspace for "count" keys. */
+/* Return the bytes of workspace for "count" keys. */
 extern size_t qs_bulk_bytes(const qs_cuda_sketch *sk, uint64_t count);
 
 /* Add at most qs_bulk_most() keys without weights.  "work" has qs_bulk_bytes() bytes. */

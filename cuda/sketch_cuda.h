@@ -2,16 +2,15 @@
  * sketch_cuda.h
  *		Sketches in the memory of NVIDIA GPUs, behind a plain C interface.
  *
- * A qs_cuda_sketch is one dense sketch in a device's memory, with the table
- * layout of src/sketch.  qs_cuda_read() copies the tables, and qs_write() turns them into the bytes
- * that the CPU would make, whatever order or path the keys took.
+ * A qs_cuda_sketch is one dense sketch in a device's memory, with the table layout of src/sketch.
+ * qs_cuda_read() copies the tables, and qs_write() converts them to the bytes that the CPU would
+ * write, whatever the order of the keys.
  *
- * Device sketches may be larger than the byte format allows (QS_SIZE_MAX), up
- * to 2^32 - 1 buckets.  An sf sketch has only its slim table here.
+ * Sketches on a device may be larger than the byte format allows (QS_SIZE_MAX), up to 2^32 - 1
+ * buckets.  Of an sf sketch only the slim table is on a device.
  *
- * The worker inside PostgreSQL creates, loads, inserts, queries, merges in slices,
- * reads and destroys.  Keys in device memory (..._device) are for cached columns.  Only the CPU
- * removes keys.
+ * The worker inside PostgreSQL calls these functions.  Functions named ..._device add keys of
+ * cached columns.  Keys are removed only on the CPU.
  *
  * Statuses and errors are as in qs_cuda.h.
  *
@@ -40,40 +39,42 @@ extern "C"
 
 	extern void qs_cuda_destroy(qs_cuda_sketch *sketch);
 
-	/* Device memory of the sketch. */
+	/* Return the bytes of device memory of the sketch. */
 	extern uint64_t qs_cuda_bytes(const qs_cuda_sketch *sketch);
 
 	/*
-	 * Load an owned sketch or a view.  An explicit sketch becomes dense.  A full sf sketch gives
-	 * its slim table.  A host part is refused.
+	 * Copy an owned sketch or a view to the device.  An explicit sketch becomes dense.  Of a full
+	 * sf sketch only the slim table is copied.  An sf sketch without the slim table returns
+	 * QB_WRONG_PART.
 	 */
 	extern qb_status qs_cuda_load(qs_cuda *gpu, const qs_sketch *from, qs_cuda_sketch **sketch);
 
 	/*
-	 * Get the tables ready for qs_cuda_read(), until the sketch changes.  The device does this
-	 * after all work queued before.  The call waits for the device if a multilevel sketch is large,
-	 * or if there is little memory.  An sf sketch is refused (QB_READ_ONLY).
+	 * Prepare the tables for qs_cuda_read(), until the sketch changes.  The device prepares them
+	 * after all work queued before.  The call waits for the device only if a multilevel sketch is
+	 * large or memory is short.  An sf sketch returns QB_READ_ONLY.
 	 */
 	extern qb_status qs_cuda_prepare_read(qs_cuda_sketch *sketch);
 
 	/*
-	 * True if the device has prepared the tables.  Then qs_cuda_freeze() does not wait for work of
-	 * other requests.
+	 * True if the device has prepared the tables, so that qs_cuda_freeze() does not wait for work
+	 * of other requests.
 	 */
 	extern bool qs_cuda_read_is_ready(qs_cuda_sketch *sketch);
 
 	/*
-	 * Describe prepared tables that have not changed since.  "head" becomes a dense sketch whose
-	 * tables are in device memory.  QB_MISMATCH: the tables never were prepared.
+	 * Describe prepared tables.  The sketch must not have changed since qs_cuda_prepare_read().
+	 * "head" becomes a dense sketch whose tables are in device memory.  QB_MISMATCH: the tables
+	 * were never prepared.
 	 */
 	extern qb_status qs_cuda_freeze(qs_cuda_sketch *sketch, qs_sketch *head);
 
-	/* The weight of all keys that were added. */
+	/* Return the weight of all keys that were added. */
 	extern int64_t qs_cuda_total(const qs_cuda_sketch *sketch);
 
 	/*
-	 * Copy pieces of the table, and of the high buckets behind it, to host memory, and wait once.
-	 * If host memory is not page-locked, wait for each copy.
+	 * Copy pieces of the table, and of the high buckets behind the table, to host memory, and wait
+	 * for all copies together.  If host memory is not page-locked, wait for each copy.
 	 */
 	extern qb_status qs_cuda_read(qs_cuda_sketch *sketch, const qs_cuda_piece *piece, int count);
 
@@ -92,38 +93,39 @@ extern "C"
 		size_t count;
 	} qs_cuda_keys;
 
-	/* The most arrays that are added together. */
+	/* Most arrays of a call of qs_cuda_insert_all(). */
 #define QS_CUDA_TOGETHER 16
 
 	/*
 	 * Add several arrays of keys from host memory by one launch.  Either all arrays have weights or
-	 * none.  Errors are those of qs_cuda_insert(), and QB_NO_MEMORY also means that the arrays do
-	 * not fit into half of the staging memory.
+	 * no array has weights.  Errors are those of qs_cuda_insert().  QB_NO_MEMORY also means that
+	 * the arrays do not fit into a staging slot together.
 	 */
 	extern qb_status qs_cuda_insert_all(qs_cuda_sketch *sketch, const qs_cuda_keys *run, int runs);
 
 	/*
-	 * Add keys from device memory, each with weight 1.  The keys must have arrived there, because
-	 * kernels run on a stream of their own, and must not change until qs_cuda_sync().
+	 * Add keys from device memory, each with weight 1.  The keys must be complete in device memory
+	 * before the call, because kernels run on another stream.  The keys must not change until
+	 * qs_cuda_sync().
 	 */
 	extern qb_status
 	qs_cuda_insert_device(qs_cuda_sketch *sketch, const uint64_t *key, size_t count);
 
-	/* The most sketches that get keys together. */
+	/* Most sketches of a call of qs_cuda_insert_groups(). */
 #define QS_CUDA_GROUPS_MAX 512
 
 	/*
-	 * Add keys from device memory to several sketches by one launch.  The keys lie side by side,
-	 * count[i] keys for the i-th sketch.  The rules are those of qs_cuda_insert_device().
-	 * QB_NO_MEMORY also means that the sketches' parameters differ, that one has or needs counters
-	 * of 8 bytes, or that one has so many keys that another way is faster.
+	 * Add keys from device memory to several sketches by one launch.  The keys are ordered by
+	 * sketch; sketch i receives count[i] keys.  The rules are those of qs_cuda_insert_device().
+	 * QB_NO_MEMORY also means that the sketches' parameters differ, that a sketch has or needs
+	 * counters of 8 bytes, or that partitioning the keys of a sketch is faster.
 	 */
 	extern qb_status qs_cuda_insert_groups(qs_cuda_sketch *const *sketch, const uint64_t *count,
 										   uint32_t sketches, const uint64_t *key);
 
 	/*
-	 * True if the sketch gets the keys of several chunks of a column sooner by one call of
-	 * qs_cuda_insert_device(), even if the keys must be copied for that.
+	 * True if one call of qs_cuda_insert_device() for the keys of several chunks is faster than a
+	 * call per chunk, even if the keys must be copied for this.
 	 */
 	extern bool qs_cuda_gains_together(const qs_cuda_sketch *sketch);
 
@@ -132,10 +134,11 @@ extern "C"
 	qs_cuda_query(qs_cuda_sketch *sketch, const uint64_t *key, size_t count, int64_t *estimate);
 
 	/*
-	 * into += from, in slices (sketch/merge.h).  qs_cuda_merge_begin() prepares "into" for a
-	 * sketch, given by its parameters and its total.  Then add units of that sketch, or of slices
-	 * of it.  Units on a peer (qs_cuda_join()) are read in place.  Units on another device are cut
-	 * out there and copied, so both devices need memory for them.  QB_NO_MEMORY changes nothing.
+	 * into += from, in slices (sketch/merge.h).  qs_cuda_merge_begin() prepares "into" for a sketch
+	 * with the given parameters and total.  qs_cuda_merge_slice() adds units of that sketch, or
+	 * units of a slice of it.  Units on a peer (qs_cuda_join()) are read in place.  Units on any
+	 * other device are copied into a slice on that device, and then to the device of "into", so
+	 * both devices need memory for them.  QB_NO_MEMORY changes nothing.
 	 */
 	extern qb_status
 	qs_cuda_merge_begin(qs_cuda_sketch *into, const qs_params *from, int64_t total);
@@ -143,12 +146,13 @@ extern "C"
 										 const qs_cuda_sketch *from, qs_slice units);
 
 	/*
-	 * Exact counts of the keys that a sketch takes for frequent (sketch/frequent.h).  About
-	 * "wanted" keys are wanted, and the table has "slots" slots.  First set the threshold by
-	 * samples of batches.  Then count all batches.  Then collect keys, either the most frequent
-	 * ones or "all" that were counted, and read them in pieces, in order.  Keys are in device memory,
-	 * as for qs_cuda_insert_device().  The sketch must not change meanwhile.  QB_NO_MEMORY changes
-	 * nothing.
+	 * Exact counts of the keys whose estimates by a sketch are high (sketch/frequent.h).  "wanted"
+	 * is the approximate number of keys to find, and "slots" the number of slots of the table.
+	 * First call "begin".  Call "sample" for batches of keys; the samples set the threshold.  Then
+	 * call "count" for all batches.  Then call "collect", for the most frequent keys or for "all"
+	 * counted keys, and "read" for one piece after another.  Keys are in device memory, as for
+	 * qs_cuda_insert_device().  The sketch must not change between these calls.  QB_NO_MEMORY
+	 * changes nothing.
 	 */
 	extern qb_status
 	qs_cuda_frequent_begin(qs_cuda_sketch *sketch, uint64_t wanted, uint64_t slots);
@@ -160,7 +164,7 @@ extern "C"
 	extern qb_status
 	qs_cuda_frequent_read(qs_cuda_sketch *sketch, uint64_t offset, uint64_t bytes, void *to);
 
-	/* What a device does with sketches. */
+	/* Operations on sketches. */
 	typedef struct qs_sketch_ops
 	{
 		__typeof__(qs_cuda_create) *create;

@@ -1,14 +1,15 @@
 /*
  * sketch_frequent.cu
- *		Exact counts of the keys that a sketch takes for frequent (sketch/frequent.h).
+ *		Exact counts of the keys with high estimates in a sketch (sketch/frequent.h).
  *
- * Keys come in batches, which lie on the device.  A batch is looked up in the sketch, a piece at a time that
- * the L2 cache has room for.  Then each key whose estimate reaches the threshold adds 1 to its slot of the table.
- * A warp adds equal keys once, with their number.  A block first counts keys in its own slots, as
- * far as it has slots for them.
+ * Batches of keys are in device memory.  A batch is looked up in the sketch piece by piece, so that
+ * the estimates of a piece stay in the L2 cache.  Each key whose estimate reaches the threshold
+ * then adds 1 to its slot of the table.  A warp adds equal keys together, by one addition of their
+ * number.  A block first counts keys in slots in shared memory, and adds the counts to the table at
+ * the end.
  *
- * Floor: a lookup for each key, which reads 8 bytes and a sector or more of the table of counters.
- * In addition, an atomic operation for each warp that has a frequent key.
+ * Floor: the lookup of a key reads 8 bytes, and one or more sectors of the table of counters.  In
+ * addition, each warp with a frequent key makes an atomic operation.
  *
  * SQL: qtop_agg() on cached columns.
  *
@@ -32,15 +33,15 @@ struct qs_cuda_frequent
 	int64_t least;
 	uint64_t sampled;           /* number of sampled rows */
 	bool started;               /* "least" is set, and keys are counted */
-	bool broken;                /* part of a batch was counted */
-	uint8_t *table;             /* table_bytes(); NULL: the keys were collected */
+	bool broken;                /* only a part of a batch was counted, because of an error */
+	uint8_t *table;             /* has table_bytes() bytes; NULL: the keys were collected */
 	qs_frequent_key *collected; /* NULL: nothing was collected */
 	uint64_t count;             /* number of collected keys */
 };
 
 #define STEPS_BYTES (QS_ESTIMATE_STEPS * sizeof(uint32_t))
 
-/* The table as kernels see it. */
+/* The table, for kernels. */
 struct counting
 {
 	long long *dropped;
@@ -51,8 +52,8 @@ struct counting
 };
 
 /*
- * Bytes of the table, of the largest estimate that was dropped, and of the number of sampled rows
- * of each step.
+ * Return the bytes of the table, of the largest dropped estimate, and of the number of samples of
+ * each step (qs_step_of()).
  */
 static size_t
 table_bytes(const qs_cuda_frequent *f)
@@ -67,7 +68,7 @@ counting_of(const qs_cuda_frequent *f)
 			 f->slots, f->least, qb_process_secret };
 }
 
-/* The number of sampled rows of each step, on the device. */
+/* Return the device array with the number of samples of each step (qs_step_of()). */
 static uint32_t *
 steps_of(const qs_cuda_frequent *f)
 {
@@ -141,7 +142,10 @@ __launch_bounds__(QS_BLOCK) count_steps(const int64_t *estimate, uint64_t count,
 	qs_for_each(count, [=](uint64_t i) { atomicAdd(&rows[qs_step_of(estimate[i])], 1); });
 }
 
-/* Look up sampled keys, and count the estimates of each step.  Nothing waits for the device. */
+/*
+ * Look up a sample of the keys, and count the samples by the step of their estimate (qs_step_of()).
+ * Does not wait for the device.
+ */
 qb_status
 qs_cuda_frequent_sample(qs_cuda_sketch *sk, const uint64_t *key, size_t count)
 {
@@ -167,7 +171,7 @@ qs_cuda_frequent_sample(qs_cuda_sketch *sk, const uint64_t *key, size_t count)
 	return QB_OK;
 }
 
-/* Set the threshold by the samples. */
+/* Set the threshold, from the samples. */
 static qb_status
 start(qs_cuda_sketch *sk)
 {
@@ -185,7 +189,10 @@ start(qs_cuda_sketch *sk)
 	return QB_OK;
 }
 
-/* The slot of a key, which is made if there is room.  NULL: there is no slot. */
+/*
+ * Return the slot of a key, or a free slot that becomes the key's slot.  NULL: no probed slot is
+ * free.
+ */
 __device__ __forceinline__ qs_frequent_key *
 find_slot(const counting &c, uint64_t key)
 {
@@ -206,7 +213,9 @@ find_slot(const counting &c, uint64_t key)
 	return NULL;
 }
 
-/* Add "times" to the count of a key with this estimate. */
+/*
+ * Add "times" to the count of a key.  If no slot is free, raise *c.dropped to the key's estimate.
+ */
 __device__ __forceinline__ void
 count_key(const counting &c, uint64_t key, int64_t estimate, uint32_t times)
 {
@@ -219,8 +228,8 @@ count_key(const counting &c, uint64_t key, int64_t estimate, uint32_t times)
 }
 
 /*
- * A block first counts keys in its own slots.  Otherwise the most frequent keys would queue up in
- * the L2 cache.  A slot belongs to the first key that comes to it.
+ * Slots in a block's shared memory.  Without them, additions to the most frequent keys would be
+ * serialized in the L2 cache.  A slot belongs to the first key that is hashed to it.
  */
 #define NEAR_SLOTS 512
 
@@ -231,7 +240,7 @@ struct near_keys
 	long long estimate[NEAR_SLOTS];
 };
 
-/* Count a key in the block; false: its slot belongs to another key. */
+/* Count a key in the block.  False: the key is 0, or its slot belongs to another key. */
 __device__ __forceinline__ bool
 count_near(near_keys &near, const counting &c, uint64_t key, int64_t estimate, uint32_t times)
 {
@@ -248,7 +257,10 @@ count_near(near_keys &near, const counting &c, uint64_t key, int64_t estimate, u
 	return true;
 }
 
-/* All lanes of a warp stay together.  A block counts fewer than 2^32 keys. */
+/*
+ * All lanes of a warp make the same number of iterations, because each iteration has a ballot of
+ * all lanes.  A launch has fewer than 2^32 keys, so a block's counts fit into 4 bytes.
+ */
 __global__ void
 __launch_bounds__(QS_BLOCK) count_frequent(const uint64_t *key, const int64_t *estimate,
 										   uint64_t count, const __grid_constant__ counting c)
@@ -333,10 +345,7 @@ __launch_bounds__(QS_BLOCK) collect_keys(const qs_frequent_key *slot, uint64_t s
 	});
 }
 
-/*
- * Count the keys of the table by the step of their count, and read the largest estimate that was
- * dropped.
- */
+/* Count the keys of the table by the step of their count, and read the largest dropped estimate. */
 static qb_status
 read_counts(qs_cuda_sketch *sk, uint32_t *keys, int64_t *dropped, uint8_t **work)
 {
@@ -351,7 +360,7 @@ read_counts(qs_cuda_sketch *sk, uint32_t *keys, int64_t *dropped, uint8_t **work
 	return qs_copy_now(gpu, keys, *work, STEPS_BYTES, cudaMemcpyDeviceToHost);
 }
 
-/* The table is freed, since other sketches need memory for theirs. */
+/* Frees the table, because other sketches may need the memory. */
 qb_status
 qs_cuda_frequent_collect(qs_cuda_sketch *sk, bool all, qs_frequent *head)
 {
@@ -377,7 +386,7 @@ qs_cuda_frequent_collect(qs_cuda_sketch *sk, bool all, qs_frequent *head)
 	return QB_OK;
 }
 
-/* The keys are freed when the last of them was read. */
+/* Frees the collected keys after the last of them was read. */
 qb_status
 qs_cuda_frequent_read(qs_cuda_sketch *sk, uint64_t offset, uint64_t bytes, void *to)
 {

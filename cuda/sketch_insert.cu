@@ -1,13 +1,14 @@
 /*
  * sketch_insert.cu
- *		Inserts batches of keys from the device and from the host; looks keys up; inserts keys in
- *		device memory, side by side by sketch, into many sketches at once; loads a sketch.
+ *		Inserts batches of keys into one sketch or many, looks keys up, and loads a sketch.
  *
- * Many sketches get keys together if they have equal parameters and take their keys directly, with
- * counters of 4 bytes before and after.  All other sketches get their keys one after another.
+ * qs_cuda_insert_groups() adds keys in device memory to many sketches by one launch.  The keys are
+ * ordered by sketch.  The sketches must have equal parameters, counters of 4 bytes before and after
+ * the call, and too few keys for partitioning.  For other sketches the caller makes one call per
+ * sketch.
  *
- * A multilevel sketch needs room for high buckets before the launch.  If any sketch may have too
- * little room, the numbers of high buckets taken are read for all sketches together.
+ * High buckets of multilevel sketches are allocated before the launch.  If any sketch may have too
+ * few of them, the numbers of high buckets taken are read for all sketches together.
  *
  * SQL: qsketch_agg() with GROUP BY on cached columns (collect_used).
  *
@@ -26,7 +27,10 @@ insert(qs_cuda_sketch *sk, const qs_batch *b)
 	return b->weight ? qs_insert_keys(sk, b) : qs_insert_fastest(sk, b);
 }
 
-/* Check whether keys with this sum of weights may be added.  If so, make room for them. */
+/*
+ * Check whether keys with this sum of weights may be added.  If so, prepare the sketch for the
+ * keys, and add the sum to its total.
+ */
 static qb_status
 start_insert(qs_cuda_sketch *sk, int64_t sum, uint64_t count)
 {
@@ -109,7 +113,7 @@ qs_cuda_query(qs_cuda_sketch *sk, const uint64_t *key, size_t count, int64_t *es
 	});
 }
 
-/* ---- many sketches at once ---- */
+/* ---- many sketches by one launch ---- */
 
 /* The sketches of a call, and the arguments of the launch. */
 struct group_list
@@ -120,7 +124,7 @@ struct group_list
 	uint64_t all;   /* number of all keys */
 	uint64_t chunk; /* the least number of keys of a warp */
 	qs_group *there;
-	uint32_t *used; /* number of high buckets taken, in device memory */
+	uint32_t *used; /* number of high buckets taken by each sketch, in device memory */
 };
 
 /* True if the views of two sketches differ only in their tables. */
@@ -151,7 +155,10 @@ go_together(const group_list *list)
 	return true;
 }
 
-/* The most high buckets that the launch takes for a sketch but cannot place: one for each warp. */
+/*
+ * Return the most high buckets of a sketch that the launch takes but leaves unused: one for each
+ * warp.
+ */
 static uint64_t
 loose_of(const group_list *list, uint32_t i)
 {
@@ -202,7 +209,7 @@ read_used(const group_list *list)
 	return QB_OK;
 }
 
-/* Make room for high buckets.  The sketches' weights already include the new keys. */
+/* Allocate high buckets.  The sketches' "ever" already includes the new keys. */
 static qb_status
 reserve_high(const group_list *list)
 {
@@ -224,7 +231,7 @@ reserve_high(const group_list *list)
 	return QB_OK;
 }
 
-/* Add the keys to the sketches' "ever", or subtract them again. */
+/* Add the numbers of keys to the sketches' "ever", or subtract them again. */
 static void
 count_ever(const group_list *list, bool added)
 {
@@ -232,7 +239,7 @@ count_ever(const group_list *list, bool added)
 		list->sketch[i]->ever += added ? list->count[i] : 0 - list->count[i];
 }
 
-/* Have workspace for the tables, and room for high buckets. */
+/* Allocate workspace for the list of tables, and the high buckets. */
 static qb_status
 prepare(group_list *list)
 {
@@ -253,7 +260,7 @@ prepare(group_list *list)
 	return status;
 }
 
-/* Note in all sketches that the keys are added. */
+/* Add the keys to the totals of all sketches. */
 static void
 note_added(const group_list *list)
 {

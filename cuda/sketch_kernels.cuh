@@ -3,16 +3,14 @@
  *		What the kernels of sketches share: masks, the walk of a warp over a batch,
  *		rounds, batches of many sketches.
  *
- * Adding keys works alike for all structures.  A warp reads 32 keys, and each
- * lane hashes one of them.  Then all lanes work on the 32 keys in rounds
- * (qs_rounds).  So each key is hashed once, and neighbouring lanes change the
- * counters of one bucket in one instruction.
+ * Structures with buckets add keys as follows.  A warp reads 32 keys, and each lane hashes one of
+ * them.  Then all lanes add the 32 keys in rounds (qs_rounds).  So each key is hashed once, and
+ * neighbouring lanes change the counters of one bucket by one instruction.
  *
- * Equal keys.  Changes of one counter queue up in the L2 cache.  So equal keys
- * among a warp's 32 are added once, with their number.  Looking for equal keys costs about as much
- * as hashing.  So a warp checks only in every eighth step, and in each step that follows a step with
- * equal keys (qs_walk).
- * Batches that are partitioned leave this to sketch_skew.cu.
+ * Equal keys.  Changes of one counter are serialized in the L2 cache.  So equal keys among a warp's
+ * 32 keys are added together, with their number as weight.  The search for equal keys costs about
+ * as much as hashing.  So a warp searches only in every eighth step, and in each step that follows
+ * a step with equal keys (qs_walk).  In partitioned batches sketch_skew.cu handles equal keys.
  *
  * SQL: qsketch_agg() (insert_keys), with GROUP BY on cached columns (insert_groups), and lookups of
  * arrays (query_keys).
@@ -25,10 +23,10 @@
 #include "device.cuh"
 #include "sketch.cuh"
 
-#define QS_SHARED_MASKS 1024 /* with more masks than this, masks are read through the cache */
+#define QS_SHARED_MASKS 1024 /* more masks than this are read through the cache */
 #define QS_EQUAL_STEPS  8    /* steps between two checks for equal keys; 2^k */
 
-/* qs_mask_rotate_by() for an M that the compiler knows, in 32 bits if they suffice. */
+/* qs_mask_rotate_by() for a constant M, in 32 bits if they suffice. */
 template <int M>
 __device__ __forceinline__ uint32_t
 qs_rotate(uint32_t mask, uint32_t positions)
@@ -40,7 +38,10 @@ qs_rotate(uint32_t mask, uint32_t positions)
 	return qs_mask_rotate_by(mask, M, positions);
 }
 
-/* The mask of hv in a bucket of M counters.  All threads of the block must call the constructor. */
+/*
+ * Looks up the mask of hv in a bucket of M counters.  All threads of the block must call the
+ * constructor.
+ */
 template <int M> struct qs_mask_lookup
 {
 	const uint32_t *shared, *global;
@@ -69,10 +70,10 @@ template <int M> struct qs_mask_lookup
 };
 
 /*
- * A warp's walk over a batch, 32 keys a step.  After next(), each lane has one key.  "active" says
- * whether the key is added, with weight "weight".  "ones" says that all weights of the warp are 1.
- * Lanes beyond the end are inactive.
- * All lanes stay together, so the caller may shuffle.
+ * A warp's walk over a batch, 32 keys per step.  After next() each lane has one key, and adds it
+ * with weight "weight" if "active" is true.  Lanes behind the end of the batch are not active.
+ * "ones": all weights of the warp are 1.  All lanes of the warp make the same steps, so the caller
+ * may use shuffles.
  */
 template <bool WEIGHTED> struct qs_walk
 {
@@ -92,7 +93,7 @@ template <bool WEIGHTED> struct qs_walk
 	{
 	}
 
-	/* A walk for each warp, so that all warps of the launch share the batch. */
+	/* A walk in which the warps of the launch together process the whole batch. */
 	__device__ __forceinline__
 	qs_walk(const qs_view &v, const qs_batch &b)
 		: qs_walk(v, b, (uint64_t) blockIdx.x * blockDim.x + (threadIdx.x & ~31u),
@@ -139,14 +140,14 @@ template <bool WEIGHTED> struct qs_walk
 	}
 };
 
-/* Bucket and mask of a key in one word, as qs_rounds() passes them around. */
+/* Pack the bucket and the mask of a key into one word, for the shuffles of qs_rounds(). */
 __device__ __forceinline__ uint64_t
 qs_target(uint64_t bucket, uint32_t mask)
 {
 	return bucket << 32 | mask;
 }
 
-/* Bucket and mask of a lane's key in one word; 0: the lane has no key. */
+/* Return the packed bucket and mask of a lane's key; 0: the lane has no active key. */
 template <int M, bool WEIGHTED>
 __device__ __forceinline__ uint64_t
 qs_target_of(const qs_view &v, const qs_walk<WEIGHTED> &walk, const qs_mask_lookup<M> &mask_of)
@@ -174,7 +175,7 @@ qs_rounds(uint64_t target, uint64_t weight, Apply apply)
 	}
 }
 
-/* Make the rounds of one step of a walk. */
+/* Call qs_rounds() for the 32 keys of one step of a walk. */
 template <int LANES, bool WEIGHTED, typename Apply>
 __device__ __forceinline__ void
 qs_walk_rounds(const qs_walk<WEIGHTED> &walk, uint64_t target, Apply apply)
@@ -186,8 +187,8 @@ qs_walk_rounds(const qs_walk<WEIGHTED> &walk, uint64_t target, Apply apply)
 }
 
 /*
- * Add a batch.  An adder does what a structure does with a walk.  All threads of a block make it,
- * with room for masks in shared memory, and add() takes all keys of the walk.
+ * Add a batch by an Adder, which a structure defines.  All threads of a block construct the Adder
+ * with shared memory for masks.  Its add() adds all keys of a walk.
  */
 template <typename Adder, bool WEIGHTED>
 __global__ void
@@ -210,8 +211,8 @@ qs_add_batch(qs_cuda *gpu, const qs_view *v, const qs_batch *b)
 }
 
 /*
- * Estimate each key; a thread takes a key.  A Table is made as an adder is made, and least() gives
- * the estimate.
+ * Estimate each key, a thread per key.  A Table is constructed like an Adder, and its least()
+ * returns the estimate.
  */
 template <typename Table>
 __global__ void
@@ -228,26 +229,26 @@ __launch_bounds__(QS_BLOCK) query_keys(const qs_view v, const qs_batch b, int64_
 }
 
 /*
- * ---- one launch that adds keys to many sketches, side by side by sketch ----
+ * ---- one launch that adds keys to many sketches; the keys are ordered by sketch ----
  *
- * A warp takes a chunk of neighbouring keys, and looks up the sketch of the first key.  Where the
- * keys of this sketch end, it goes on to the next sketch.  The chunk's keys of one sketch are a
- * batch, which is added as in a launch of its own.  So even many small batches fill the device, and
- * each block loads the masks once.
+ * A warp adds a chunk of neighbouring keys.  It looks up the sketch of the first key, and continues
+ * with the next sketch where the keys of this sketch end.  The chunk's keys of one sketch are added
+ * as a batch.  So many small batches together fill the device, and each block loads the masks only
+ * once.
  *
  * Floor: as for adding the keys of one sketch.
  */
 
-/* What differs between sketches of the same parameters. */
+/* The members of a view that differ between sketches with equal parameters. */
 struct qs_group
 {
 	uint8_t *table;
 	uint8_t *extra;
 	uint32_t *high_used;
-	uint64_t end; /* end of the sketch's keys; they begin at the end of the group before */
+	uint64_t end; /* index behind the sketch's last key */
 };
 
-/* Keys without weights, side by side by group. */
+/* Keys without weights, ordered by group. */
 struct qs_grouped
 {
 	const uint64_t *key;
@@ -257,7 +258,10 @@ struct qs_grouped
 	uint64_t chunk; /* keys of a warp */
 };
 
-/* The keys of one warp if "warps" warps share "count" keys, rounded to whole steps of a walk. */
+/*
+ * Return the number of keys of a warp if "warps" warps share "count" keys, rounded up to whole
+ * steps of a walk.
+ */
 static inline uint64_t
 qs_chunk(uint64_t count, uint64_t warps)
 {

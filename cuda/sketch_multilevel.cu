@@ -1,42 +1,41 @@
 /*
  * sketch_multilevel.cu
- *		The multilevel sketch on the device: adding and querying keys.
+ *		The multilevel sketch on the device: adds and queries keys, and merges sketches.
  *
  * Layout: src/sketch/multilevel.c.  A low bucket is one sector: 28 counters of
  * one byte and the high index.
  *
- * Four counters share a 32-bit word, and a word is changed by one atomicAdd
- * that returns what it held.  A byte that passes 255 carries into its
- * neighbour, where other threads may meet the carry before it is put right.
- * What makes this exact without locks and without compare-and-swap is
- * accounting: the thread whose addition crossed the boundary of byte i
+ * Four counters share a word of 32 bits.  One atomicAdd changes a word and returns its old value.
+ * A byte that exceeds 255 carries into the next byte, where other threads may read the carry before
+ * it is removed.  The counts are exact without locks, because the thread whose addition crossed the
+ * upper boundary of byte i
  *
- *	- owes high[i] one, and
- *	- takes the carry back: it subtracts 1 from byte i + 1.
+ *	- adds 1 to high[i], and
+ *	- removes the carry: it subtracts 1 from byte i + 1.
  *
- * That subtraction may cross a boundary itself, because other threads changed the byte meanwhile.
- * Such a borrow is counted with its sign and put right in the same way.  Each such step is one byte
- * higher, so after at most four steps nothing is left over.  Let X_i be the sum of the signed
- * crossings of boundary i.  Then high[i] received X_i, and byte i + 1 gave X_i back.  So when all threads
- * are done
+ * The subtraction may cross a boundary itself, because other threads change the byte at the same
+ * time.  Such a borrow counts as -1, and is handled in the same way.  Each further crossing is at
+ * least one byte higher, so there are at most four rounds.  Let X_i be the sum of the signed
+ * crossings of boundary i.  Then X_i was added to high[i], and X_i was subtracted from byte i + 1.
+ * So when all threads are done
  *
  *	byte[i] = added[i] - 256 * X_i,		0 <= byte[i] <= 255
  *
- * whatever the order was.  So low + 256 * high is exact.  No thread ever waits,
- * and equal keys cost no retries.
+ * for any order of the threads.  So low + 256 * high is exact.  No thread waits, and equal keys
+ * cause no retries.
  *
- * High buckets.  Until the first crossing in a bucket its bytes are exact.  So a bucket asks for a
- * high bucket only if one of its counters reached 256, and at most N / 256 buckets do.  A warp
- * serves its buckets one after another.  It takes the number of a free high bucket and offers it to
- * the low bucket by compare-and-swap.  If another warp was faster, it keeps the number for its
- * next bucket.  So a launch leaves at most one number unused for each warp (in
- * bulk, where each thread asks: for each thread).  Room for all numbers is made
- * before the launch (qs_reserve_launch).
+ * High buckets.  Before the first crossing the bytes of a bucket are exact.  So a bucket needs a
+ * high bucket only if one of its counters reached 256.  With a total weight N, this holds for at
+ * most N / 256 buckets.  A warp takes the number of a free high bucket, and stores it in the low
+ * bucket by compare-and-swap.  If another warp stored a number first, the warp keeps its number for
+ * its next bucket.  So a launch leaves at most one number per warp unused, and a bulk launch one
+ * per thread.  The high buckets for all numbers are allocated before the launch
+ * (qs_reserve_launch).
  *
- * Insert: 8 lanes take a key; 7 of them have a word each.  Floor per key: 8
- * bytes of key and one atomic transaction on one sector, as for sub_warp.
- * Query: a thread takes a key and makes two loads of 16 bytes.  Floor: 8 bytes
- * in, 8 out, one sector, and a second sector if the bucket has a high one.
+ * Insert: 8 lanes share a key, and 7 of them have a word each.  Floor per key: 8 bytes of key and
+ * one atomic transaction on one sector, as for sub_warp.  Query: a thread processes a key, by two
+ * loads of 16 bytes.  Floor per key: 8 bytes read, 8 bytes written, one sector, and a second sector
+ * if the bucket has a high bucket.
  *
  * SQL: qsketch_agg() and lookups of arrays.  merge_buckets: parallel plans, and cached
  * columns on several GPUs.
@@ -53,8 +52,8 @@
 #define CARRY_BITS 0x01010100u
 
 /*
- * The byte boundaries of a word that were crossed.  The bits of "into" are the bits that carries
- * changed.
+ * The byte boundaries of a word that an addition crossed.  The bits of "into" are the bits that
+ * carries changed.
  */
 struct crossing
 {
@@ -76,14 +75,16 @@ crossed(uint32_t old, uint32_t delta, bool minus)
 	return { (old ^ delta ^ now) & CARRY_BITS, minus ? old < delta : now < old };
 }
 
-/* Spread bits 0 .. 3 to the bytes 0 .. 3 of a word, times a value of 8 bits. */
+/*
+ * Return a word with "value" (8 bits) in each byte i for which bit i of "bits" is set, i = 0 ..  3.
+ */
 __device__ __forceinline__ uint32_t
 spread(uint32_t bits, uint32_t value)
 {
 	return (((bits & 15) * 0x00204081u) & 0x01010101u) * value;
 }
 
-/* What deliver() needs to reach high buckets; small, and passed by value. */
+/* The table of high buckets, for deliver(). */
 struct high_access
 {
 	uint8_t *extra;
@@ -92,8 +93,8 @@ struct high_access
 };
 
 /*
- * Return the high index of a bucket that had none.  Take a high bucket if it still has none.
- * "spare" is a high index that no bucket uses yet, or 0.
+ * Return the high index of a bucket.  If the bucket has none, take a high bucket for it.  "spare"
+ * is a high index that was taken and is not used yet, or 0.
  */
 __device__ __forceinline__ uint32_t
 take_high(const high_access &high, uint32_t *low, uint32_t &spare)
@@ -110,14 +111,14 @@ take_high(const high_access &high, uint32_t *low, uint32_t &spare)
 	return index;
 }
 
-/* The high index of a bucket, or 0. */
+/* Return the high index of a bucket; 0: the bucket has no high bucket. */
 __device__ __forceinline__ uint32_t
 high_index(uint32_t *low)
 {
 	return atomicAdd(&low[INDEX_WORD], 0);
 }
 
-/* Counter "counter" of the high bucket with this index += amount. */
+/* Add "amount" to a counter of the high bucket with this index. */
 __device__ __forceinline__ void
 deliver(const high_access &high, uint32_t index, uint32_t counter, int64_t amount)
 {
@@ -129,7 +130,10 @@ deliver(const high_access &high, uint32_t index, uint32_t counter, int64_t amoun
 		atomicAdd((uint32_t *) high.extra + at, (uint32_t) amount);
 }
 
-/* What was added to word "w" of a bucket: "weight" to each byte of "bits"; it had held "old". */
+/*
+ * An addition of "weight" to the bytes "bits" of word "w" of a bucket.  The word's old value was
+ * "old".
+ */
 struct addition
 {
 	uint32_t w, bits;
@@ -138,8 +142,9 @@ struct addition
 };
 
 /*
- * Materialize the word: find crossed boundaries, put the bytes right, and deliver the crossings
- * together with the part of the weight above one byte.  "index" is the bucket's high index.
+ * Complete an addition to a word: find crossed boundaries, and remove their carries.  The
+ * crossings, and the weight without its lowest byte, are added to the high bucket with index
+ * "index".
  */
 __device__ __noinline__ void
 materialize(high_access high, uint32_t *low, uint32_t index, addition a)
@@ -181,8 +186,8 @@ is_unmaterialized(uint32_t old, uint32_t bits, uint64_t weight)
 }
 
 /*
- * The high index of a lane's bucket, if it asks for one, or 0.  All lanes of a warp call
- * this, and share "spare".
+ * Return the high index of a lane's bucket if "asks" is true, and 0 if not.  All lanes of a warp
+ * must call this.  "spare" is equal in all lanes.
  */
 __device__ __forceinline__ uint32_t
 high_index_of_lane(const high_access &high, uint32_t *low, bool asks, uint32_t &spare)
@@ -202,9 +207,9 @@ high_index_of_lane(const high_access &high, uint32_t *low, bool asks, uint32_t &
 }
 
 /*
- * Add to the counters of a warp's keys.  The atomics of all rounds are issued
- * before the first result is used: eight transactions in flight for each lane.
- * Returns "spare", which is equal in all lanes.
+ * Add the keys of a warp.  The atomics of all rounds are issued before the first result is used, so
+ * each lane has eight transactions in flight.  Returns the new "spare", which is equal in all
+ * lanes.
  */
 template <bool ONES>
 __device__ __forceinline__ uint32_t
@@ -281,7 +286,7 @@ struct multilevel_adder
 	}
 };
 
-/* The least selected byte of a low bucket that is in registers. */
+/* Return the least byte that the mask selects in a low bucket.  The low bucket is in registers. */
 __device__ __forceinline__ uint32_t
 low_min(uint4 left, uint4 right, uint32_t mask)
 {
@@ -297,7 +302,7 @@ low_min(uint4 left, uint4 right, uint32_t mask)
 	return min(least & 255, least >> 8 & 255);
 }
 
-/* Byte i of a low bucket that is in registers, which allow no index. */
+/* Return byte i of a low bucket in registers, which cannot be indexed. */
 __device__ __forceinline__ uint32_t
 low_byte(uint4 left, uint4 right, uint32_t i)
 {
@@ -307,7 +312,7 @@ low_byte(uint4 left, uint4 right, uint32_t i)
 	return (i & 16 ? second : first) >> (i % 4 * 8) & 255;
 }
 
-/* The least selected counter of a bucket with high counters. */
+/* Return the least counter that the mask selects in a bucket with a high bucket. */
 template <typename Counter>
 __device__ __forceinline__ Counter
 counter_min(const Counter *high, uint4 left, uint4 right, uint32_t mask)
@@ -337,8 +342,8 @@ counter_min(const Counter *high, uint4 left, uint4 right, uint32_t mask)
 }
 
 /*
- * Add the counts of the tile kernel (sketch_bulk.cuh) to the table.  The block
- * owns the bucket, so a word is read, added to byte by byte, and written.
+ * Add the counts of the tile kernel (sketch_bulk.cuh) to the table.  Only this block changes the
+ * bucket, so words are changed without atomics.
  */
 struct multilevel_tile
 {
@@ -396,7 +401,7 @@ struct multilevel_tile
 		low[w] = now;
 	}
 
-	/* The high index of a bucket, which takes a high bucket if it has none. */
+	/* Return the high index of a bucket.  If the bucket has none, take a high bucket for it. */
 	__device__ __forceinline__ uint32_t
 	index_of(const high_access &high, uint32_t *low)
 	{
@@ -409,11 +414,11 @@ struct multilevel_tile
 /*
  * ---- work on all buckets of a multilevel sketch: merging, renumbering ----
  *
- * A warp takes a bucket, and lane i counter i, so low buckets and high buckets are read and written
- * whole.  Floor: each low and each high bucket is read once, and written once if it changes.
+ * A warp processes a bucket, and lane i processes counter i, so accesses to a bucket are coalesced.
+ * Floor: each low and each high bucket is read once, and written once if it changes.
  */
 
-/* Number of a bucket's high bucket, or -1. */
+/* Return the number of a bucket's high bucket, or -1 if it has none. */
 __device__ __forceinline__ int64_t
 high_number(const uint8_t *low)
 {
@@ -422,7 +427,7 @@ high_number(const uint8_t *low)
 	return index < QS_HIGH_INDEX_MIN ? -1 : (int64_t) index - QS_HIGH_INDEX_MIN;
 }
 
-/* A lane's counter of a high bucket. */
+/* Return the lane's counter of a high bucket; 0 if "number" is negative. */
 __device__ __forceinline__ uint64_t
 high_counter(const qs_view &v, int64_t number)
 {
@@ -437,7 +442,7 @@ set_high_counter(uint8_t *extra, bool wide, int64_t number, uint64_t value)
 	qb_counter_set(extra, (uint64_t) number * QS_HIGH_COUNTERS + qs_lane(), wide, value);
 }
 
-/* A lane's counter of a bucket: low part and high part. */
+/* Return the lane's counter of a bucket: its low byte and its high counter together. */
 __device__ __forceinline__ uint64_t
 counter(const qs_view &v, uint64_t bucket)
 {
@@ -483,7 +488,7 @@ __launch_bounds__(QS_BLOCK) merge_buckets(const qs_view into, const qs_view from
 	});
 }
 
-/* The tables, whose high buckets have counters of this width. */
+/* The tables of multilevel, with high counters of type Counter. */
 template <typename Counter> struct multilevel_table : multilevel_adder
 {
 	using adder = multilevel_adder;
@@ -531,8 +536,8 @@ qs_high_sanitize(qs_cuda *gpu, const qs_view *v, uint64_t high)
 }
 
 /*
- * Count the live high buckets in *live.  If "to" is not NULL, copy each live high bucket to "to",
- * at its number in the count, and change the low bucket's index.
+ * Count the live high buckets in *live.  If "to" is not NULL, copy each live high bucket to the
+ * next free index of "to", and update the low bucket's high index.
  */
 __global__ void
 __launch_bounds__(QS_BLOCK) collect_live(const qs_view v, uint8_t *to, uint64_t *live)

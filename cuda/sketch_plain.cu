@@ -1,26 +1,24 @@
 /*
  * sketch_plain.cu
- *		Sketches of plain counters on the device: thread (Count-Min), warp, half_warp and
- *		sub_warp; also the slim table of sf.
+ *		Sketches of plain counters on the device: thread, warp, half_warp, sub_warp, and the slim
+ *		table of sf.
  *
- * thread: layout as in src/sketch/cells.c, counters of 4 or 8 bytes in d rows of n.  A
- * thread takes a key, with one counter in each row.  Floor per key: 8 bytes of key (query: 8
- * more for the estimate) and d random sectors, for insert d random atomics.  The bucketed
- * structures avoid this factor d.
+ * thread (Count-Min): layout as in src/sketch/cells.c, counters of 4 or 8 bytes in d rows of n.  A
+ * thread processes a key, which has one counter in each row.  Floor per inserted key: 8 bytes of
+ * key, and d random atomics.  Floor per query: 8 bytes of key, 8 bytes of estimate, and d random
+ * sectors.  The bucketed structures avoid this factor d.
  *
- * warp, half_warp, sub_warp: layout as in src/sketch/cells.c.  One template serves all, with M =
- * 32, 16 or 8 counters of 4 or 8 bytes a bucket.
+ * warp, half_warp, sub_warp: layout as in src/sketch/cells.c.  One template serves all three, with
+ * M = 32, 16 or 8 counters of 4 or 8 bytes per bucket.
  *
- * Insert: M lanes take a key, one lane for each counter of the bucket.  One
- * instruction changes the d counters that the mask selects, without reading
- * them (RED).  Floor per key: 8 bytes of key and one atomic transaction for
- * each 32-byte sector with a selected counter: sub_warp 1; half_warp and warp
- * with d = 3: 1.8 and 2.37.
+ * Insert: M lanes share a key, one lane for each counter of the bucket.  One instruction changes
+ * the d counters that the mask selects, without reading them (RED).  Floor per key: 8 bytes of key
+ * and one atomic transaction for each 32-byte sector with a selected counter.  sub_warp has 1 such
+ * sector; half_warp and warp with d = 3 have 1.8 and 2.37 on average.
  *
- * Query: a thread for each key.  Two loads of 16 bytes read the whole of a
- * bucket of one sector.  In larger buckets only the selected counters are
- * read, with four loads in flight.  Floor per key: 8 bytes in, 8 out, and as
- * many sectors as for insert.
+ * Query: a thread processes a key.  Two loads of 16 bytes read a bucket of one sector.  In larger
+ * buckets only the selected counters are read, with four loads in flight.  Floor per key: 8 bytes
+ * read, 8 bytes written, and the same number of sectors as for insert.
  *
  * SQL: qsketch_agg() with these structures, and lookups of arrays.  merge_counters:
  * parallel plans, and cached columns on several GPUs.
@@ -33,8 +31,8 @@
 #define GATHER 4
 
 /*
- * A thread takes a counter; neighbouring threads take neighbouring counters.  Floor: each
- * counter is read once and written once.
+ * Add counters, a thread per counter, with coalesced accesses.  Floor: each counter is read once
+ * and written once.
  */
 template <typename Into, typename From>
 __global__ void
@@ -118,7 +116,7 @@ template <typename Counter> struct rows_table
 
 const qs_cuda_ops qs_thread_cuda = qs_structure_ops<rows_table<uint32_t>, rows_table<qs_u64>>::ops;
 
-/* The least of the counters that the mask selects, in a bucket of one sector. */
+/* Return the least counter that the mask selects in a bucket of one sector. */
 __device__ __forceinline__ uint32_t
 sector_min(const uint4 *sector, uint32_t mask)
 {
@@ -133,7 +131,9 @@ sector_min(const uint4 *sector, uint32_t mask)
 	return least;
 }
 
-/* The least selected counter of any bucket; only selected counters are read. */
+/*
+ * Return the least counter that the mask selects in any bucket.  Only selected counters are read.
+ */
 template <typename Counter>
 __device__ __forceinline__ Counter
 gather_min(const Counter *bucket, uint32_t mask)

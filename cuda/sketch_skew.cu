@@ -1,18 +1,18 @@
 /*
  * sketch_skew.cu
- *		Choosing how a batch is inserted; keys that occur often.
+ *		Chooses how a batch is inserted, and treats keys that occur often separately.
  *
  * In a partitioned batch one block counts all keys of a tile.  So a key that occurs often would
- * keep one block busy.  To avoid this, the batch is sampled first.  One block looks at 4096 keys,
- * and keys that come up three times or more are hot.  If hot keys make up a noticeable fraction, a
- * pass over the batch counts hot keys in shared memory and copies the cold keys.  Then the few hot
- * keys are inserted with their counts as weights, and the cold keys by bulk, without any key that
- * occurs often.  A batch without hot keys costs only the sample, about 20 us.
+ * keep one block busy.  To avoid this, one block first samples 4096 keys of the batch.  Keys that
+ * occur at least three times in the sample are hot.  If hot keys are a noticeable fraction of the
+ * sample, a pass over the batch counts hot keys in shared memory, and copies all other keys, which
+ * are cold.  Then the hot keys are inserted with their counts as weights, and the cold keys by
+ * bulk.  A batch without hot keys costs only the sample, about 20 us.
  *
  * Floor per key of a skewed batch: 8 bytes read, and 8 written for each cold
  * key, in addition to inserting the cold keys.
  *
- * Batches that are not partitioned leave equal keys to the walk of a warp (sketch_kernels.cuh).
+ * In batches that are not partitioned, the walk of a warp handles equal keys (sketch_kernels.cuh).
  *
  * SQL: as in sketch_bulk.cu.
  *
@@ -25,15 +25,15 @@
 #define SAMPLE_BLOCK 1024
 #define SAMPLE       4096
 #define SAMPLE_SLOTS (2 * SAMPLE)
-#define HOT_HITS     3  /* hits in the sample that make a key hot */
-#define SPLIT_HITS   16 /* hits of all hot keys together from which on splitting pays */
+#define HOT_HITS     3  /* occurrences in the sample that make a key hot */
+#define SPLIT_HITS   16 /* occurrences of all hot keys in the sample from which on splitting pays */
 #define SPLIT_BLOCK  512
 #define SPLIT_EACH   8 /* keys of a thread in a step */
 
-/* About as many keys as the worker joins of several chunks of a column. */
+/* Number of keys that qs_cuda_gains_together() assumes for several chunks of a column. */
 #define TOGETHER_KEYS (UINT64_C(1) << 24)
 
-/* Hash table of the keys of a batch that occur often. */
+/* Hash table of the hot keys of a batch. */
 struct hot_keys
 {
 	uint64_t *key;
@@ -54,12 +54,12 @@ hot_of(const qs_cuda *gpu)
 static_assert(HOT_SLOTS * 2 >= 3 * SAMPLE / HOT_HITS, "at most two thirds full");
 
 /*
- * Stands for "no key" in hash tables.  A key with this value is never hot, so a batch of such keys
- * is slower, but not wrong.
+ * Marks a free slot in hash tables.  A key with this value is never hot, so a batch of such keys
+ * takes longer, but is added correctly.
  */
 #define NO_KEY UINT64_C(0x6B1D5C0FFEE5A17E)
 
-/* The slot of a key in an open-addressing table: the slot with the key, or a free one. */
+/* Return the slot of a key in a table with open addressing, or the free slot for this key. */
 __device__ __forceinline__ uint32_t
 find_slot(const uint64_t *slots, uint32_t count, uint64_t key, const qb_secret &secret)
 {
@@ -70,7 +70,7 @@ find_slot(const uint64_t *slots, uint32_t count, uint64_t key, const qb_secret &
 	return i;
 }
 
-/* As find_slot(), but take a free slot while other threads take slots, too. */
+/* As find_slot(), but store the key in a free slot.  Other threads may do this at the same time. */
 __device__ __forceinline__ uint32_t
 take_slot(uint64_t *slots, uint32_t count, uint64_t key, const qb_secret &secret)
 {
@@ -86,8 +86,8 @@ take_slot(uint64_t *slots, uint32_t count, uint64_t key, const qb_secret &secret
 }
 
 /*
- * Fill hot->key with the hot keys of a sample, and *hits with the number of samples that are hot.
- * One block does this.
+ * Fill hot.key with the hot keys of a sample, and add the number of sampled keys that are hot to
+ * *hits.  Runs as one block.
  */
 __global__ void
 __launch_bounds__(SAMPLE_BLOCK)
@@ -124,18 +124,18 @@ __launch_bounds__(SAMPLE_BLOCK)
 		}
 }
 
-/* What the threads of a block share while they split keys. */
+/* A block's data of split_keys, in shared memory. */
 struct split_block
 {
 	uint64_t key[HOT_SLOTS];
 	uint32_t weight[HOT_SLOTS];
-	uint32_t cold;  /* cold keys of this step */
-	uint64_t first; /* where the block's cold keys go */
+	uint32_t cold;  /* number of cold keys of this step */
+	uint64_t first; /* index of the block's first cold key in the output */
 };
 
 /*
  * One step of a block: count hot keys, and copy cold keys.  Each warp first counts its cold keys,
- * then finds where they go.
+ * and then reserves the output for them.
  */
 __device__ __forceinline__ void
 split_step(split_block &block, const qs_batch &b, uint64_t first, const qb_secret &secret,
@@ -206,7 +206,7 @@ __launch_bounds__(SPLIT_BLOCK)
 			atomicAdd((qs_u64 *) &hot.weight[i], block.weight[i]);
 }
 
-/* How a batch is partitioned. */
+/* How a batch is inserted by bulk. */
 struct way
 {
 	bool split; /* count hot keys first */
@@ -239,7 +239,7 @@ sample(qs_cuda_sketch *sk, const qs_batch *b, bool *split)
 	return QB_OK;
 }
 
-/* Look for hot keys, and get the workspace; QB_NO_MEMORY if there is too little. */
+/* Search for hot keys, and allocate the workspace; QB_NO_MEMORY if there is too little memory. */
 static qb_status
 choose(qs_cuda_sketch *sk, const qs_batch *b, way *w)
 {

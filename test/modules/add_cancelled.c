@@ -2,13 +2,13 @@
  * add_cancelled.c
  *		Adds keys to a value in place, each while the query is being cancelled, for tests.
  *
- * PL/pgSQL changes its variables in place from PostgreSQL 18 on.  A variable survives a
- * cancellation that is caught, so the cancelled call must not have changed it.  This module
- * tests that with every version.
+ * From PostgreSQL 18 on PL/pgSQL changes variables in place.  A variable survives a cancellation
+ * that is caught, so the cancelled call must leave it unchanged.  This module tests such calls with
+ * every version of PostgreSQL.
  *
- *	add_cancelled(regprocedure, anyelement, int) int	calls the function (value, bigint) so
- *														many times, and returns how many of
- *														the calls were cancelled
+ *	add_cancelled(regprocedure, anyelement, int) int	calls the function (value, bigint) this
+ *														many times, and returns how many
+ *														calls were cancelled
  *
  * test/modules/add_cancelled.c
  */
@@ -26,7 +26,10 @@ PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(add_cancelled);
 
-/* Look up a function of a value of this type and a bigint; the function can find out these types. */
+/*
+ * Look up a function with arguments of this type and of bigint.  The function can find these types
+ * by get_fn_expr_argtype().
+ */
 static void
 look_up(Oid oid, Oid type, FmgrInfo *function)
 {

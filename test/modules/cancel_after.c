@@ -1,14 +1,14 @@
 /*
  * cancel_after.c
- *		Cancels the query of its own session after a while, for tests.
+ *		Cancels the query of its session after a given time, for tests.
  *
- * statement_timeout runs from the start of a statement.  With these functions the time
- * starts in the middle of a statement, when the arguments of a call are in memory.  So the
- * time for which a cancelled call goes on is that of the call alone.
+ * statement_timeout is measured from the start of a statement.  With these functions the time
+ * starts in the middle of a statement, when the arguments of a call are in memory.  So
+ * after_cancel() measures only how long the cancelled call continues.
  *
- *	cancel_after(ms)		SIGINT to this process in so many milliseconds; 0: never
- *	after_cancel()			CPU time since the signal, in ms; NULL: there was none
- *	receive(bytea, type)	a value from its binary encoding, as a client sends it
+ *	cancel_after(ms)		sends SIGINT to this process after this time; 0: never
+ *	after_cancel()			CPU time since the signal, in ms; NULL: no signal was sent
+ *	receive(bytea, type)	reads a value in binary, as a client sends it
  *
  * test/modules/cancel_after.c
  */

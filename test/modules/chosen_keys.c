@@ -2,15 +2,15 @@
  * chosen_keys.c
  *		Keys that share slots in tables whose slots can be computed, for tests.
  *
- * Tables in memory take their slots by a secret (base/slot.h).  In a table that took them by
+ * Tables in memory choose slots by a secret (base/slot.h).  In a table that chose slots by
  * qb_mix64() alone, or by a constant multiplier, all of these keys would have one slot.
  *
- *	mix64(bigint) bigint			qb_mix64()
- *	unmix64(bigint) bigint			the key whose qb_mix64() this is
- *	multiply(bigint) bigint			QB_ROW_STEP times the key, with its upper half added to
- *									the lower by xor
- *	unmultiply(bigint) bigint		the key whose multiply() this is
- *	partner(bigint) bigint			the second key that makes the bits of both together 0
+ *	mix64(bigint) bigint			qb_mix64() of the key
+ *	unmix64(bigint) bigint			the key whose qb_mix64() is the argument
+ *	multiply(bigint) bigint			QB_ROW_STEP times the key, after an xor of its lower half
+ *									with its upper half
+ *	unmultiply(bigint) bigint		the key whose multiply() is the argument
+ *	partner(bigint) bigint			the second key of a pair whose joint bits are 0
  *
  * test/modules/chosen_keys.c
  */

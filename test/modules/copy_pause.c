@@ -2,10 +2,10 @@
  * copy_pause.c
  *		Stops a scan between the check of a cached column and its use, for tests.
  *
- *	pause_copies(place, lock)	the next scan of this session that reaches this place waits
- *								there for an advisory lock, once; place -1: it does not wait
+ *	pause_copies(point, lock)	the next scan of this session that reaches this test point
+ *								waits for an advisory lock, once; point -1: no scan waits
  *
- * Places are those of CachedTestPoint() in src/scan/cached/check.c.
+ * src/scan/cached calls CachedTestPoint() with the number of each test point.
  *
  * test/modules/copy_pause.c
  */

@@ -1,8 +1,9 @@
 /*
  * gpu_fetch.c
- *		Copies the tables of a sketch from the GPU to the host, and does nothing else, for a benchmark.
+ *		Copies the tables of a sketch from the GPU to the host, and nothing else, for a
+ *		benchmark.
  *
- *	gpu_fetch(sketch qsketch)	1, when the tables are on the host
+ *	gpu_fetch(sketch qsketch)	returns 1 when the tables are on the host
  *
  * test/modules/gpu_fetch.c
  */
@@ -15,7 +16,7 @@ PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(gpu_fetch);
 
-/* Returns a function of the extension, to which the module is not linked. */
+/* Returns the address of a function of the extension, to which this module is not linked. */
 static void *
 own_function(const char *name)
 {
@@ -29,7 +30,7 @@ gpu_fetch(PG_FUNCTION_ARGS)
 	__typeof__(SketchMaterialize) *materialize = own_function("SketchMaterialize");
 	SketchState *state = state_in(PG_GETARG_DATUM(0));
 
-	/* any other value is completely on the host */
+	/* SketchStateIn() returns NULL for a value that is completely on the host */
 	if (state)
 		materialize(state);
 	PG_RETURN_INT64(1);

@@ -2,9 +2,9 @@
  * gpu_schedule.c
  *		Counters of the GPU worker, for tests that count and do not measure time.
  *
- *	gpu_schedule() bigint	pieces of requests that it has served
- *	gpu_asked() bigint		tables whose cached columns are named by requests not yet served
- *	gpu_adding() bigint		the most such requests that name one value that is being made
+ *	gpu_schedule() bigint	number of pieces of requests that the worker has served
+ *	gpu_asked() bigint		number of tables with cached columns that pending requests name
+ *	gpu_adding() bigint		the most pending requests that name one live value
  *
  * test/modules/gpu_schedule.c
  */
@@ -31,7 +31,7 @@ gpu_schedule(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64((int64) pg_atomic_read_u64(&shared_state()->progress));
 }
 
-/* Returns how many requests name the value, if it has this state. */
+/* Returns how many pending requests name the value; 0 if the value is not in this state. */
 static uint32
 requests_for(GpuHandle *handle, GpuHandleState state)
 {

@@ -1,9 +1,11 @@
 /*
  * gpu_send.c
- *		Adds keys to a sketch as fast as a process can hand over batches: the batches exist
- *		already, and no rows are read.  For tests, and for the benchmark of the ring.
+ *		Adds batches of keys to a sketch as fast as a process can send them, for tests and a
+ *		benchmark.
  *
- *	gpu_send(seed qsketch, keys bigint[], times int)	the seed, with all keys added so many times
+ * The batches are in memory already, and no rows are read.  bench-gpu-ring.sh uses this module.
+ *
+ *	gpu_send(seed qsketch, keys bigint[], times int)	the seed with the keys added "times" times
  *
  * The keys of the seed are integers.
  *
@@ -21,7 +23,7 @@ PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(gpu_send);
 
-/* Returns a function of the extension, to which the module is not linked. */
+/* Returns the address of a function of the extension, to which this module is not linked. */
 static void *
 own_function(const char *name)
 {

@@ -1,17 +1,16 @@
 /*
  * object_access.c
- *		An object access hook, as sepgsql and its like have one, for tests.
+ *		An object access hook like that of sepgsql, for tests.
  *
- * PostgreSQL calls the hook where it asks for permission to execute a function or to look
- * for a name in a schema.  This hook reports each such call as a NOTICE, and refuses the
- * calls that settings name.
+ * PostgreSQL calls the hook before it executes a function, or searches a schema for a name.  This
+ * hook reports each call as a NOTICE, and refuses the functions and the schema that settings name.
  *
  *	object_access.tell			on: report calls
  *	object_access.function		name of the functions to be refused, or ''
  *	object_access.schema		name of the schema to be refused, or ''
  *
- * Parallel workers load the module as their leader did (LOAD, or a setting), and report
- * through their leader.
+ * Parallel workers load the module in the same way as their leader (LOAD, or a setting), and send
+ * their NOTICEs to the leader.
  *
  * test/modules/object_access.c
  */

@@ -1,10 +1,10 @@
 /*
  * other_reader.c
- *		An extension that plans how tables are read, for tests.
+ *		An extension that changes how tables are read, for tests.
  *
- * Extensions that keep rows of a table elsewhere tell the planner: TimescaleDB attaches data
- * of its own to a hypertable's chunks, and replaces their paths.  With other_reader.enabled
- * this module attaches data to every table.
+ * Extensions that store rows of a table outside of the table change how the planner reads the
+ * table.  TimescaleDB attaches private data to the chunks of a hypertable, and replaces their
+ * paths.  With other_reader.enabled this module attaches private data to every table.
  *
  * test/modules/other_reader.c
  */

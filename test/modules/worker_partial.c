@@ -1,19 +1,20 @@
 /*
  * worker_partial.c
- *		An aggregate that calls another one with its arguments in a row, for tests.
+ *		An aggregate that calls another aggregate with its arguments in a row, for tests.
  *
- * Systems that distribute a query over machines (Citus) compute partial states in this way.
- * Their aggregate takes the name of another aggregate and one argument, which is a row if
- * the other one takes several.  For each row of the table it calls the other's transition
- * function with an FmgrInfo that is made anew, without expression and, for a row, without
- * collation.  This aggregate does the same, and returns the state as it is.
+ * Citus distributes queries over machines, and calls aggregates in this way to compute partial
+ * states.  Its aggregate receives the OID of an inner aggregate, and one argument.  The argument is
+ * a row if the inner aggregate has several arguments.  For each row of the table the transition
+ * function of the inner aggregate is called with a new FmgrInfo, which has no expression and, for
+ * arguments in a row, no collation.  This aggregate does the same, and returns the state unchanged.
  *
  *	CREATE FUNCTION worker_partial_trans(internal, oid, anyelement) RETURNS internal
  *	CREATE FUNCTION worker_partial_final(internal, oid, anyelement) RETURNS bytea
  *
- * Beside it are functions that Citus has, under the names by which they are recognised.
- * They do the same, and return the state as text or in binary.  The last one reads a state
- * in binary and merges it, as Citus does with states from other machines.
+ * The other functions have names of functions of Citus, by which the extension recognizes them.
+ * They compute the same state, and return it as text or in binary.
+ * coord_binary_combine_agg_sfunc() reads a state in binary and merges it, as Citus does with states
+ * from other machines.
  *
  *	CREATE FUNCTION worker_partial_agg_sfunc(internal, oid, anyelement) RETURNS internal
  *	CREATE FUNCTION worker_partial_agg_ffunc(internal) RETURNS cstring
@@ -55,7 +56,10 @@ parts_of(Oid aggregate)
 	return parts;
 }
 
-/* Put the fields of a row, or the value itself, after the state. */
+/*
+ * Store the fields of a row, or a single value, as the arguments behind the state.  Returns the
+ * number of all arguments.
+ */
 static int
 put_arguments(FunctionCallInfo fcinfo, FunctionCallInfo inner, int room)
 {
@@ -85,7 +89,7 @@ put_arguments(FunctionCallInfo fcinfo, FunctionCallInfo inner, int room)
 	return count + 1;
 }
 
-/* Returns the state of this call: its first argument, or a new one. */
+/* Returns the state of this call: its first argument, or a new state. */
 static Partial *
 partial_of(FunctionCallInfo fcinfo)
 {
@@ -102,7 +106,9 @@ partial_of(FunctionCallInfo fcinfo)
 	return partial;
 }
 
-/* Call a function that changes the state; its other arguments are set already. */
+/*
+ * Call the function of "inner" with the state as its first argument.  Its result becomes the state.
+ */
 static void
 advance(Partial *partial, FunctionCallInfo inner)
 {

@@ -144,7 +144,7 @@ passes(const qs_cuda_copy_rows *rows, const qb_tile *tile, uint32 i)
 	return pass;
 }
 
-/* A function for each row of chunks that passes, and whose key is not NULL. */
+/* A function that is called for each row that passes the tests and whose key is not NULL. */
 typedef void (*EachRow)(void *context, const qs_cuda_copy_rows *rows, const qb_tile *tile,
 						uint32 i);
 
@@ -173,11 +173,11 @@ key_of(const qs_cuda_copy_rows *rows, const qb_tile *tile, uint32 i)
 	return rows->no_keys ? 0 : rows->keys->key[tile->first[0] + i];
 }
 
-/* Keys that are written one after another; beside them may be the numbers of a tested column. */
+/* Output array of keys, and of the values of a tested column. */
 typedef struct Written
 {
 	uint64 *key;
-	uint64 *pair; /* or NULL */
+	uint64 *pair; /* values of the tested column, or NULL */
 	uint32 tested;
 	uint64 count;
 } Written;
@@ -228,12 +228,12 @@ emulated_pairs(const qs_cuda_copy_rows *rows, uint32 tested, const uint64 **key,
 	return QB_OK;
 }
 
-/* Keys that are written side by side by group; in a first pass they are only counted. */
+/* Output array of keys, ordered by group.  The first pass only counts the keys of each group. */
 typedef struct Split
 {
 	const qb_groups *groups;
 	uint64 *count;
-	uint64 *key; /* NULL: they are counted */
+	uint64 *key; /* NULL: the keys are counted */
 	uint64 next[QB_GROUPS_MAX];
 } Split;
 
@@ -280,10 +280,13 @@ emulated_split(const qs_cuda_copy_rows *rows, uint32 chunks, const qb_groups *gr
 	return QB_OK;
 }
 
-/* Slots of a table of distinct keys, of which at most half are used. */
+/* Slots of a hash table of distinct keys, which is at most half full. */
 #define KEY_SLOTS (2 * GPU_COUNTS_MAX)
 
-/* True if the key is new; "slot" gets the slot where it is, or where it belongs. */
+/*
+ * True if the table does not have the key.  *slot becomes the slot of the key, or the free slot for
+ * it.
+ */
 static bool
 is_new(const uint64 *distinct, const int *index_at, uint64 key, uint32 *slot)
 {

@@ -2,8 +2,8 @@
  * column_exact.c
  *		Exact counts of keys on an emulated device, which is the CPU.
  *
- * As on a GPU, keys are collected until the memory is full.  Then they are sorted and
- * counted, and added to the list of the distinct keys counted before.
+ * As on a GPU, keys are collected until the array is full.  Then they are sorted and counted, and
+ * merged into the list of distinct keys.
  *
  * test/modules/qsketch_emulate/column_exact.c
  */
@@ -11,7 +11,7 @@
 
 #include "column_cuda.h"
 
-/* A distinct key, and how often it came. */
+/* A key, and how often it occurs. */
 typedef struct Counted
 {
 	int64 key;
@@ -22,11 +22,11 @@ struct qs_cuda_exact
 {
 	qs_cuda *device;
 	uint64 room;
-	uint64 used;   /* keys not counted yet; after a list: its length and theirs */
-	uint64 listed; /* distinct keys, sorted by key */
+	uint64 used;   /* items in use: "listed", and single keys behind them */
+	uint64 listed; /* number of distinct keys, sorted by key */
 	Counted *list; /* the list, and single keys after it */
-	Counted *side; /* memory for another list */
-	Counted *sum;  /* the slices in this device's range; in the end ordered by count */
+	Counted *side; /* output of the next merge */
+	Counted *sum;  /* sum of the slices in this device's range; ordered by count at the end */
 	uint64 found;  /* keys in "sum" */
 };
 
@@ -161,7 +161,10 @@ emulated_find(qs_cuda_exact *e, const int64 *bound, uint32 bounds, uint64 *index
 	return QB_OK;
 }
 
-/* The device's slice stays where it is, since other devices read no slice of this range. */
+/*
+ * The first call uses the slice of this device's list in place, because no other device reads this
+ * slice.
+ */
 static qb_status
 emulated_join(qs_cuda_exact *e, const qs_cuda_exact_slice *slice)
 {

@@ -1,16 +1,17 @@
 /*
  * device.c
- *		Emulated devices, which are CPU engines: they test everything but the kernels, on any machine.
+ *		Emulated devices, which run on the CPU, to test everything but the kernels on any
+ *		machine.
  *
  * A server emulates its GPUs with
  *
  *		shared_preload_libraries = 'qsketch,qsketch_emulate'
  *
- * There are as many devices as qsketch.gpu_devices names; if it names none, there is one.
- * Their memory is counted, and limited by qsketch.gpu_memory_limit.
+ * The number of devices is 1 plus the largest number in qsketch.gpu_devices, or 1 if the list is
+ * empty.  qsketch.gpu_memory_limit limits the memory of each device.
  *
- * The module has its own copies of the CPU engines, because qsketch does not export them.
- * They use the best instructions of the processor, whatever qsketch.simd says.
+ * The module contains the CPU engines, because qsketch does not export them.  The engines use the
+ * best instructions of the processor, whatever the value of qsketch.simd.
  *
  * test/modules/qsketch_emulate/device.c
  */
@@ -25,10 +26,10 @@ void _PG_init(void);
 
 #define ALIGNMENT 64
 
-/* A core makes some 25 million random reads in a second, if caches do not help. */
+/* A core makes about 25 million random reads per second outside of its caches. */
 #define PIECE_WORK 500000
 
-/* Bytes from another device are copied twice and added once. */
+/* Each byte from another device is copied twice and added once. */
 #define MERGE_BYTES (4 << 20)
 
 /* The header of each allocation, in a cache line of its own. */
@@ -37,7 +38,7 @@ typedef union Block
 	struct
 	{
 		size_t bytes;
-		void *start; /* as malloc's functions returned it */
+		void *start; /* the address that calloc() returned */
 	} is;
 	char line[ALIGNMENT];
 } Block;
@@ -51,7 +52,7 @@ device_alloc(void *context, size_t bytes)
 
 	if (!device->unlimited && device->used + bytes > device->limit)
 		return NULL;
-	/* the system clears large memory when it is first used, and not here */
+	/* calloc() does not write large blocks: the system clears their pages on first use */
 	start = calloc(1, bytes + sizeof(Block) + ALIGNMENT);
 	if (start == NULL)
 		return NULL;

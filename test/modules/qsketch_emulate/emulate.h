@@ -1,6 +1,6 @@
 /*
  * emulate.h
- *		Emulated devices, which are CPU engines, as the files of the families see them.
+ *		Emulated devices, which run on the CPU: what the files of the families share.
  *
  * test/modules/qsketch_emulate/emulate.h
  */
@@ -13,16 +13,16 @@
 
 struct qs_cuda
 {
-	qb_memory memory; /* counted and limited; its context is this device */
+	qb_memory memory; /* allocator with the device's limit; its context is this device */
 	uint64 used;
 	uint64 limit;
-	bool unlimited;   /* the limit does not hold now */
-	uint64 *gathered; /* keys of columns */
+	bool unlimited;   /* the limit is suspended */
+	uint64 *gathered; /* gathered keys of columns */
 	uint64 gathered_room;
 	qs_cuda_error error;
 };
 
-/* Called where a worker would wait for a GPU; other processes may run meanwhile. */
+/* Call the worker's pause.  Called where the worker would wait for a GPU. */
 extern void gpu_emulated_wait(void);
 
 /* The operations of emulated devices, for each family. */

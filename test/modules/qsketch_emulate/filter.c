@@ -13,7 +13,7 @@
 struct qf_cuda_filter
 {
 	qs_cuda *device;
-	qf_filter filter; /* dense; its number of ones lacks bits that were written */
+	qf_filter filter; /* dense; its number of ones does not count bits that write() set */
 };
 
 static qb_status

@@ -11,8 +11,8 @@
 #include "sets_cuda.h"
 
 /*
- * After some rows the device checks whether other requests wait: after STEP_MAX rows at most,
- * and after about as many as take STEP_MS, judged by the last rows.
+ * A search calls "patience" after each step of rows.  A step has at most STEP_MAX rows.  Its number
+ * of rows depends on the time of the last step, so that a step takes about STEP_MS ms at most.
  */
 #define STEP_MAX 1024
 #define STEP_MS  10
@@ -29,10 +29,10 @@ struct qset_cuda_pairs
 	void *block; /* prepared input */
 	uint64 bytes;
 	qset_job job;
-	uint64 row; /* next row of the block to begin with */
+	uint64 row; /* first row of the next step */
 	uint64 end;
-	uint64 step; /* number of rows to begin with at a time */
-	double ms;   /* time that the last rows have taken so far */
+	uint64 step; /* number of rows of a step */
+	double ms;   /* ms that the last step has taken so far */
 	int method;
 	double expected_ms;
 };
@@ -59,7 +59,7 @@ emulated_create(qs_cuda *device, uint64 count, uint64 elements, uint64 universe,
 		free(sets);
 		return status;
 	}
-	/* elements are their numbers, because the device knows nothing else of them */
+	/* the value of an element is its number, because the device has no values */
 	for (i = 0; i < universe; i++)
 		sets->collection.low[i] = i;
 	*created = sets;
@@ -106,7 +106,7 @@ emulated_put_elements(qset_cuda_sets *sets, uint64 first, const uint32 *element,
 	return QB_OK;
 }
 
-/* Every search makes an index of its own. */
+/* Does nothing, because each search makes its index. */
 static qb_status
 emulated_index(qset_cuda_sets *sets)
 {
@@ -181,7 +181,7 @@ emulated_search_bytes(const qset_cuda_pairs *search)
 	return search->bytes;
 }
 
-/* The first row of the block whose set has this number or a higher one. */
+/* Returns the first row of the prepared input whose set has at least this number. */
 static uint64
 row_from(const qset_cuda_pairs *search, uint64 set)
 {
@@ -203,8 +203,8 @@ emulated_begin(qset_cuda_pairs *search, uint64 first, uint64 end)
 }
 
 /*
- * Begin with the next rows: with more than the last time if those took little time, and with
- * fewer if they took too much.
+ * Begin the next step.  It has more rows if the last step took little time, and fewer rows if the
+ * last step took too long.
  */
 static void
 begin_rows(qset_cuda_pairs *search)

@@ -21,12 +21,12 @@ struct qset_cuda_memberships
 {
 	qs_cuda *device;
 
-	/* the rows, until they are sorted */
+	/* the rows, before sorting */
 	Row *row;
 	uint64 room;
 	uint64 rows;
 
-	/* the collection, after that */
+	/* the collection, after sorting */
 	qset_cuda_sizes sizes;
 	int64 *id;
 	uint64 *offset;
@@ -46,7 +46,7 @@ emulated_create(qs_cuda *device, qset_cuda_memberships **memberships)
 	return QB_OK;
 }
 
-/* Allocate memory for so many items, but for at least one. */
+/* Allocate memory for count + 1 items, so that no array is empty. */
 static void *
 make_array(qset_cuda_memberships *m, uint64 count, Size bytes)
 {
@@ -161,7 +161,7 @@ list_values(qset_cuda_memberships *m)
 			m->value[m->sizes.universe++] = m->value[i];
 }
 
-/* Make sets of the rows, which are sorted by set and by element. */
+/* Make the sets from the rows, which are sorted by set and by element. */
 static void
 list_sets(qset_cuda_memberships *m)
 {

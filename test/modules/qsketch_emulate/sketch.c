@@ -15,24 +15,27 @@ struct qs_cuda_sketch
 {
 	qs_cuda *device;
 	qs_sketch sketch;
-	int polls;     /* calls until the sketch can be read */
+	int polls;     /* calls of read_is_ready() until it returns true */
 	uint64 wanted; /* wanted number of frequent keys */
 	uint64 frequent_slots;
 	qs_frequent_key *frequent; /* table of frequent keys, or NULL */
 	qs_frequent_key *collected;
-	bool counting; /* no more samples may come */
+	bool counting; /* counting has begun, so samples are refused */
 	qs_frequent head;
-	uint32 *rows; /* rows that each step sampled */
+	uint32 *rows; /* number of samples by the step of their estimate (qs_step_of()) */
 	uint64 sampled;
 };
 
-/* Number of calls that it takes until a sketch can be read. */
+/* Calls of read_is_ready() after a preparation until it returns true. */
 #define POLLS 3
 
-/* Sketches with tables of this size or more get the keys of several chunks at once. */
+/* Bytes of tables from which on a sketch receives the keys of several chunks together. */
 #define GAINS_BYTES (3 << 19)
 
-/* Pass on the result of making a sketch: "created", if the status is QB_OK. */
+/*
+ * Set *sketch to "created" after success.  After a failure free "created", and set *sketch to NULL.
+ * Returns the status.
+ */
 static qb_status
 keep(qb_status status, qs_cuda_sketch *created, qs_cuda_sketch **sketch)
 {
@@ -91,7 +94,7 @@ emulated_destroy(qs_cuda_sketch *sketch)
 	free(sketch);
 }
 
-/* Steps that can fail come first, so that a failure changes nothing. */
+/* Steps that can fail are first, so that a failure changes nothing. */
 static qb_status
 emulated_insert(qs_cuda_sketch *sketch, const uint64 *key, const int64 *weight, size_t count)
 {
@@ -108,7 +111,7 @@ emulated_insert_device(qs_cuda_sketch *sketch, const uint64 *key, size_t count)
 	return emulated_insert(sketch, key, NULL, count);
 }
 
-/* Join the batches to one, so that all of them succeed or fail. */
+/* Joins the batches into one batch, so that either all keys are added or no key is added. */
 static qb_status
 emulated_insert_all(qs_cuda_sketch *sketch, const qs_cuda_keys *batch, int batches)
 {
@@ -133,7 +136,7 @@ emulated_insert_all(qs_cuda_sketch *sketch, const qs_cuda_keys *batch, int batch
 	return status;
 }
 
-/* If a sketch is too small for its keys, the call fails before any sketch gets keys. */
+/* Fails before any key is added if a sketch has or needs counters of 8 bytes, or lacks memory. */
 static qb_status
 emulated_insert_groups(qs_cuda_sketch *const *sketch, const uint64 *count, uint32 sketches,
 					   const uint64 *key)
@@ -167,7 +170,7 @@ emulated_bytes(const qs_cuda_sketch *sketch)
 	return qs_tables_bytes(&sk->params, sk->wide, sk->extra_room);
 }
 
-/* On a GPU, large tables gain by getting the keys of several chunks at once. */
+/* As on a GPU, only large tables gain from one call for the keys of several chunks. */
 static bool
 emulated_gains_together(const qs_cuda_sketch *sketch)
 {
@@ -192,7 +195,7 @@ emulated_merge_begin(qs_cuda_sketch *sketch, const qs_params *from, int64 total)
 	return qs_merge_begin(&sketch->sketch, &head);
 }
 
-/* Memory is unlimited here, because a slice that ran out of it could not be undone. */
+/* Suspends the limit of memory, because a merge that ran out of memory could not be undone. */
 static qb_status
 merge_slice(qs_cuda_sketch *sketch, qs_slice to, const qs_sketch *from, qs_slice units)
 {
@@ -204,7 +207,7 @@ merge_slice(qs_cuda_sketch *sketch, qs_slice to, const qs_sketch *from, qs_slice
 	return status == QB_NO_MEMORY ? QB_DEVICE_ERROR : status;
 }
 
-/* As on a GPU, a slice from another device needs memory on this one. */
+/* As on a GPU, a slice on another device is first copied, which needs memory on that device. */
 static qb_status
 emulated_merge_slice(qs_cuda_sketch *sketch, qs_slice to, const qs_cuda_sketch *from,
 					 qs_slice units)
@@ -309,7 +312,7 @@ emulated_frequent_sample(qs_cuda_sketch *sketch, const uint64 *key, size_t count
 	return QB_OK;
 }
 
-/* The slot of a key; NULL: the table is full. */
+/* Returns the slot of a key, or the free slot for it.  NULL: no probed slot is free. */
 static qs_frequent_key *
 find_slot(const qs_cuda_sketch *sketch, uint64 key)
 {
