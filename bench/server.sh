@@ -12,8 +12,8 @@ hardware() {
 	echo "$model, $(nproc) cores, $memory of memory; PostgreSQL $(psql -XAtc 'SHOW server_version'); $(date +%F)"
 }
 
-# put_into PAGE TARGET FILE: replaces the lines of the page between "make TARGET
-# writes what follows" and the line that marks the end by the lines of FILE.
+# put_into PAGE TARGET FILE: writes the lines of FILE into PAGE.  They replace all lines between
+# "make TARGET writes what follows" and "end of what make TARGET writes".
 put_into() {
 	local written
 	written=$(mktemp "$SERVER_ROOT/page.XXXXXX")

@@ -111,7 +111,7 @@ extern "C"
 	extern qb_status
 	qs_cuda_insert_device(qs_cuda_sketch *sketch, const uint64_t *key, size_t count);
 
-	/* Most sketches of a call of qs_cuda_insert_groups(). */
+	/* The largest number of sketches in one call of qs_cuda_insert_groups(). */
 #define QS_CUDA_GROUPS_MAX 512
 
 	/*

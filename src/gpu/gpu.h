@@ -34,7 +34,7 @@ extern bool GpuAwaitStart(void);
  * any size is large enough.
  */
 
-/* The size from which on auto looks up keys of a value on a GPU, and caches a loaded value. */
+/* With auto, keys are looked up on a GPU if a sketch has at least this size, or a filter an eighth of it. A value of this size stays on the GPU from its first load, a smaller value from its second. */
 extern uint64 GpuLookupBytes(void);
 
 /* True if a value of this size is large enough for lookups on a GPU. */

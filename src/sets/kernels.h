@@ -242,7 +242,7 @@ qset_emit_bits(uint64_t word, uint32_t base, uint32_t *out)
  *	bitmap			O(n + m) and |E|/8 bytes for the smaller
  */
 
-/* The number of merged elements in one piece of merge_search and merge_hash: 16 kB. */
+/* The number of merged elements in one piece of merge_search and merge_hash. They take 16 kB. */
 #define QSET_PIECE 4096
 
 /*

@@ -173,7 +173,7 @@ varint_bytes(uint64_t v)
 }
 
 /*
- * Moves to the next word that has a present block, unless the current word has one.  False: no
+ * Moves to the next word that has a present block, unless the current word has a present block that was not visited yet.  False: no
  * block is left.
  */
 static bool

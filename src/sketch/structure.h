@@ -38,7 +38,7 @@
 /* The most keys of a batch that is hashed and added. */
 #define QS_BATCH 4096
 
-/* Loops prefetch the counters of the key this many keys ahead. */
+/* Loops prefetch the counters of the key this many keys ahead, and high buckets half as many. */
 #define QS_PREFETCH_AHEAD 16
 
 /* Bytes of the header of a stored sketch (format.h). */

@@ -16,8 +16,9 @@
  * together.
  *
  * All groups receive their keys from all valid pages, or no group does.  In the second case
- * the groups are made again, and all pages are read.  This happens if there are too many
- * groups, if the GPU has no memory for a group, or if a chunk is freed in the meantime.
+ * the groups are made again, and all pages are read.  This happens if there are too many groups
+ * or conditions, if the GPU has no memory for a group, if lists of all groups exceed the memory
+ * limit (several GPUs), or if a chunk is freed in the meantime.
  *
  * src/scan/cached/groups.c
  */

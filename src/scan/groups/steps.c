@@ -238,8 +238,7 @@ note_call(TimeSteps *steps, const Node *expr)
 }
 
 /*
- * The part of an expression that is evaluated for every row; the expression itself if all its
- * parts are.
+ * The part of an expression that is evaluated for every row. If every part is evaluated for every row, the expression itself.
  */
 static Node *
 certain_operand(Node *node)
