@@ -1,16 +1,15 @@
 /*
  * filter_aggregate.c
- *		qfilter_agg, qfilter_row_agg, qfilter_count_agg and qfilter_merge_agg; the size of
- *		their states, for the planner.
+ *		The aggregates that make filters, and the size of their states for the planner.
  *
- * These aggregates are declared for keys of any type and made like the aggregates of sketches
- * (sketch_aggregate.c).  The state is an expanded qfilter in the aggregate's context, and nothing
- * is kept in the FmgrInfo.  Partial states travel as ordinary values.  In a query without groups,
- * states that their own process combines travel by a token (pgbase/state.c).  There is no inverse
- * function: a window frame whose start moves is computed anew.
+ * The aggregates are qfilter_agg, qfilter_row_agg, qfilter_count_agg and qfilter_merge_agg.  They
+ * accept keys of any type, like the aggregates of sketches (sketch_aggregate.c).  The state is an
+ * expanded qfilter in the aggregate's context, and nothing is kept in the FmgrInfo.  Partial states
+ * are passed as ordinary values.  In a query without groups, a token stands for a state that is
+ * combined in the process that made it (pgbase/state.c).  The aggregates have no inverse function,
+ * so PostgreSQL recomputes a window frame whose start moves.
  *
- * The id of a row may have any type that hashes.  An integer is taken as it is, and another id
- * by its fingerprint.
+ * The id of a row may have any hashable type.  The id's fingerprint is the row's number.
  *
  * src/pg/filter_aggregate.c
  */
@@ -29,7 +28,7 @@ template_argument(FilterInput input)
 	return input == FILTER_ROWS ? NUMBER_ARGUMENT : NUMBER_ARGUMENT + 1;
 }
 
-/* Parameters of a template.  Rows in it do not matter. */
+/* Read the parameters of a template.  The template's own rows are ignored. */
 void
 FilterReadTemplate(Datum template, bool null, qf_params *params)
 {
@@ -50,8 +49,8 @@ template_params(FunctionCallInfo fcinfo, int argument, qf_params *params)
 }
 
 /*
- * True if the row's template has the header of the template that passed last.  A template is nearly
- * always a constant.
+ * True if the row's template has the header of the last template that was checked.  A template is
+ * nearly always a constant.
  */
 static pg_attribute_always_inline bool
 is_known_template(FunctionCallInfo fcinfo, int argument, const FilterState *state)
@@ -76,7 +75,7 @@ check_template(FunctionCallInfo fcinfo, int argument, FilterState *state)
 		memcpy(state->template_header, VARDATA(template), QF_HEADER_BYTES);
 }
 
-/* The state for the first row of a group, or for a row after states were combined. */
+/* Return the state for the first row of a group, or for a row that follows combined states. */
 static pg_noinline FilterState *
 first_state(FunctionCallInfo fcinfo, FilterInput input)
 {
@@ -104,7 +103,7 @@ first_state(FunctionCallInfo fcinfo, FilterInput input)
 	return state;
 }
 
-/* The number beside the key: the id of the row, or how often the row counts. */
+/* The number that FilterPut() receives with the key: the row's id or count, or 1. */
 static pg_attribute_always_inline int64
 number_argument(FunctionCallInfo fcinfo, FilterInput input, FilterState *state)
 {
@@ -115,7 +114,7 @@ number_argument(FunctionCallInfo fcinfo, FilterInput input, FilterState *state)
 	return PG_GETARG_INT64(NUMBER_ARGUMENT);
 }
 
-/* The count argument: how often the row counts. */
+/* Return the count argument; raise an error if it is negative. */
 static int64
 check_count(int64 count)
 {
@@ -155,15 +154,15 @@ SQL_FUNCTION(
 SQL_FUNCTION(qfilter_row_agg_trans, transition(fcinfo, FILTER_IDS));
 SQL_FUNCTION(qfilter_count_agg_trans, transition(fcinfo, FILTER_COUNTS));
 
-/* qfilter_agg_combine(qfilter, qfilter): combine partial states of aggregates of keys. */
+/* qfilter_agg_combine(qfilter, qfilter): combines partial states of aggregates of keys. */
 SQL_FUNCTION(qfilter_agg_combine,
 			 AggregateMerge(fcinfo, &filter_state_type, &filter_functions, true));
 
-/* qfilter_merge_trans(qfilter, qfilter): add a stored filter to the state. */
+/* qfilter_merge_trans(qfilter, qfilter): adds a stored filter to the state. */
 SQL_FUNCTION(qfilter_merge_trans,
 			 AggregateMerge(fcinfo, &filter_state_type, &filter_functions, false));
 
-/* qfilter_agg_final(qfilter): the state, to be read where it is. */
+/* qfilter_agg_final(qfilter): returns a read-only pointer to the state, without a copy. */
 SQL_FUNCTION(qfilter_agg_final, AggregateFinal(fcinfo, &filter_state_type));
 
 static const ArgumentLayout of_rows = { 0, 2 };
@@ -178,15 +177,15 @@ const AggregateFunctions filter_functions = {
 	.final = qfilter_agg_final,
 };
 
-/* ---- its size, for the planner ---- */
+/* ---- the size of a state, for the planner ---- */
 
-/* Bytes of a set bit in the explicit encoding, whose hash table is a quarter to half full. */
+/* Most bytes for a set bit in the explicit encoding, whose hash table is at least a quarter full. */
 #define EXPLICIT_BIT (4 * sizeof(uint32))
 
-/* Bytes of a row in the buffer: fingerprint and number.  The buffer may be four times too large. */
+/* Most bytes for a row's fingerprint and number, in a buffer that is at least a quarter full. */
 #define BUFFERED_ROW (4 * (sizeof(uint64) + sizeof(int64)))
 
-/* The number of bits that the rows set.  In a Bloom filter all rows of a key set the same bits. */
+/* Estimate how many bits the rows set.  In a Bloom filter, only the first row of a key sets bits. */
 static double
 set_bits(const qf_params *params, double keys, double rows)
 {

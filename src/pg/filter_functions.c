@@ -1,7 +1,6 @@
 /*
  * filter_functions.c
- *		Functions of filters: empty ones, facts about one; adding, merging and folding; input
- *		and output.
+ *		Functions of filters: empty filters, facts, adding, merging, folding, input and output.
  *
  * src/pg/filter_functions.c
  */
@@ -50,7 +49,7 @@ layout_from_text(text *name)
 	return layout;
 }
 
-/* Raise an error for parameters that are valid one by one, but not together. */
+/* Raise an error unless the status is QB_OK.  Valid arguments may be an invalid combination. */
 static void
 check_request(qb_status status, const qf_request *request)
 {
@@ -90,8 +89,8 @@ empty_filter(const qf_params *params)
 }
 
 /*
- * qfilter_new(rows, frequency, error, preset, k, seed): a filter that tells frequencies.  Only k
- * may be NULL: then it is chosen for the error.
+ * qfilter_new(rows, frequency, error, preset, k, seed): an empty filter that estimates frequencies.
+ * If k is NULL, k is chosen for the error.  If any other argument is NULL, the result is NULL.
  */
 PG_FUNCTION_INFO_V1(qfilter_new);
 Datum
@@ -122,12 +121,12 @@ qfilter_new(PG_FUNCTION_ARGS)
 }
 
 /*
- * The last request of a calling expression, and its result.  Finding the size of a blocked filter
- * takes a tenth of a millisecond.  A template that is not a constant is made again for every row.
+ * The last request of a calling expression, with the resulting parameters.  A template that is not
+ * a constant is requested for every row, and sizing a blocked filter takes 0.1 ms.
  */
 typedef struct BloomRequest
 {
-	double keys; /* 0: there was none */
+	double keys; /* number of distinct keys; 0: no request yet */
 	double rate;
 	int layout;
 	qf_params params; /* all parameters except the seed */
@@ -160,7 +159,7 @@ make_bloom(BloomRequest *request, double keys, double rate, int layout)
 	*request = valid;
 }
 
-/* qfilter_new_bloom(keys, false_positive_rate, seed, layout): a filter that tells membership. */
+/* qfilter_new_bloom(keys, false_positive_rate, seed, layout): an empty Bloom filter. */
 PG_FUNCTION_INFO_V1(qfilter_new_bloom);
 Datum
 qfilter_new_bloom(PG_FUNCTION_ARGS)
@@ -184,13 +183,13 @@ qfilter_new_bloom(PG_FUNCTION_ARGS)
 /*
  * ---- facts ----
  *
- * All facts come from the header, so only the header of a stored filter is read.  An expanded
- * filter has no bytes yet: it is measured to find the encoding that its bytes would have.
+ * All facts are in the header, so only the header of a stored filter is read.  An expanded filter
+ * has no serialized bytes.  Its serialized encoding is computed if a function returns the encoding.
  */
 
 /*
- * The first argument as a filter of which only the header can be read.  "measured": the caller asks
- * for the encoding of its bytes, so an expanded filter is measured.
+ * Return the first argument's header, as a filter whose bits must not be read.  If "measured", the
+ * header of an expanded filter has the encoding that serialized bytes would have.
  */
 static qf_filter
 header_argument(FunctionCallInfo fcinfo, bool measured)
@@ -216,10 +215,10 @@ fill_of(qf_filter filter)
 	return (double) filter.ones / (double) filter.params.m;
 }
 
-/* qfilter_fill(qfilter): fraction of set bits. */
+/* qfilter_fill(qfilter): the fraction of bits that are set. */
 SQL_FUNCTION(qfilter_fill, Float8GetDatum(fill_of(header_argument(fcinfo, false))));
 
-/* qfilter_distinct(qfilter): about how many distinct keys are in a Bloom filter. */
+/* qfilter_distinct(qfilter): estimates the number of distinct keys of a Bloom filter. */
 PG_FUNCTION_INFO_V1(qfilter_distinct);
 Datum
 qfilter_distinct(PG_FUNCTION_ARGS)
@@ -270,7 +269,7 @@ fill_info(const qf_filter *filter, Datum *values, bool *nulls)
 	SetText(values, nulls, INFO_KEY_FAMILY, KeysName(&filter->keys));
 }
 
-/* qfilter_info(qfilter): parameters and state. */
+/* qfilter_info(qfilter): one row with the filter's parameters, number of rows and set bits. */
 PG_FUNCTION_INFO_V1(qfilter_info);
 Datum
 qfilter_info(PG_FUNCTION_ARGS)
@@ -286,17 +285,17 @@ qfilter_info(PG_FUNCTION_ARGS)
 /*
  * ---- adding, merging and folding ----
  *
- * Each function returns a read-write expanded object.  An argument that is a read-write expanded
- * object is changed in place.  Any other argument is copied first.  Stored values never change.
+ * Each function returns a read-write expanded object.  If the first argument is a read-write
+ * expanded object, it is changed in place.  If not, a copy is changed.  Stored values never change.
  */
 
 #define KEY_ARGUMENT 1
 #define ID_ARGUMENT  2
 
 /*
- * Insert the key in the arguments at once.  A NULL key or id changes nothing; a NULL filter gives
- * NULL.  The key's type is not recorded in the object, because only states of aggregates record it,
- * for the keys that their transition function passes.
+ * Insert the key argument, and flush the buffer.  A NULL key or id changes nothing; a NULL filter
+ * gives NULL.  Afterwards the key type of the object is cleared.  So if the object becomes the
+ * state of an aggregate, transition() calls first_state() for it.
  */
 static Datum
 add_key(FunctionCallInfo fcinfo, FilterInput input)
@@ -322,7 +321,7 @@ add_key(FunctionCallInfo fcinfo, FilterInput input)
 SQL_FUNCTION(qfilter_add, add_key(fcinfo, FILTER_ROWS));
 SQL_FUNCTION(qfilter_add_row, add_key(fcinfo, FILTER_IDS));
 
-/* qfilter_merge(qfilter, qfilter): a filter with the bits of both. */
+/* qfilter_merge(qfilter, qfilter): a filter with the bits of both arguments. */
 static Datum
 merge(FunctionCallInfo fcinfo)
 {
@@ -331,7 +330,7 @@ merge(FunctionCallInfo fcinfo)
 
 SQL_FUNCTION(qfilter_merge, MergeUnlessNull(fcinfo, merge));
 
-/* qfilter_fold(qfilter, halvings): the filter after its bits were halved "halvings" times. */
+/* qfilter_fold(qfilter, halvings): the filter, with its number of bits halved "halvings" times. */
 PG_FUNCTION_INFO_V1(qfilter_fold);
 Datum
 qfilter_fold(PG_FUNCTION_ARGS)
@@ -354,7 +353,7 @@ qfilter_fold(PG_FUNCTION_ARGS)
 
 /* ---- input, output and comparison ---- */
 
-/* Raise an error if what a valid value records about its keys contradicts itself. */
+/* Raise an error if the facts that a valid value stores about its keys are inconsistent. */
 static void
 check(struct varlena *value, int sqlstate)
 {
@@ -365,8 +364,8 @@ check(struct varlena *value, int sqlstate)
 }
 
 /*
- * The hint for a text that is not a filter.  Whoever writes a number probably means the rows, or
- * the keys, of a template.
+ * The hint for a text that is not a filter.  A user who writes a number probably means the number
+ * of rows or keys of a template.
  */
 static char *
 hint(const char *text)

@@ -1,13 +1,12 @@
 /*
  * filter_probe.c
- *		qfilter_estimate, qfilter_bounds and qfilter_contains, of a key and of arrays
- *		of keys; and what they keep from row to row.
+ *		Lookups in filters: qfilter_estimate, qfilter_bounds, qfilter_contains.
  *
- * A query that looks up many keys in stored filters must fetch each filter only once,
- * even if a join brings it again with each row.  So copies of filters that come again
- * are kept, as far as there is room (stored.h).  A query that looks up one key in many
- * stored filters should not fetch them as a whole: a blocked Bloom filter has the key's
- * bits in one block, and in a large filter the key's positions are few.
+ * The functions look up a key or an array of keys.  A query may look up many keys in one stored
+ * filter, which a join returns in many rows.  So the calling expression keeps copies of filters
+ * that are used again, within a memory limit (stored.h).  Another query may look up one key in many
+ * stored filters.  So the first lookup in a large filter reads only the byte ranges with the key's
+ * positions.  In a blocked Bloom filter these positions are in one block.
  *
  * src/pg/filter_probe.c
  */
@@ -30,33 +29,34 @@
 typedef struct StoredFilter
 {
 	StoredValue stored;
-	FilterState *copy; /* NULL: no copy is kept */
-	Size room;         /* bytes that a copy takes; 0: not known yet */
+	FilterState *copy; /* or NULL: no copy is kept */
+	Size room;         /* estimated bytes of a copy; 0: not known yet */
 } StoredFilter;
 
 /*
- * What a calling expression keeps in its fn_extra: the type of the keys, and the filters that are
- * stored out of line.  The first row with a stored filter reads ranges of it, or keeps a copy if
- * there is room.  The second row keeps a copy even in place of others.
+ * The state of a calling expression, in its fn_extra.  For the first row with a large stored
+ * filter, the expression reads byte ranges of the filter.  Of a small filter, the expression keeps
+ * a copy if the memory limit allows.  For the second row with a filter, the copy may replace other
+ * copies.
  */
 typedef struct FilterProbe
 {
-	KeyProbe keys;       /* the type of the rows' keys */
-	FilterReader reader; /* reads the filter of the current row */
+	KeyProbe keys;       /* type of the rows' keys */
+	FilterReader reader; /* read access to the filter of the current row */
 
-	StoredCache filters;  /* its values are StoredFilters */
-	StoredFilter *stored; /* the filter of the current row, or NULL if it is not stored */
+	StoredCache filters;  /* cache of StoredFilters */
+	StoredFilter *stored; /* filter of the current row, or NULL: it is not stored out of line */
 } FilterProbe;
 
-/* Which estimate of a frequency is wanted. */
+/* How a frequency is estimated. */
 typedef enum FilterMethod
 {
-	FILTER_CORRECTED, /* right on average, but not below 0 */
-	FILTER_UNBIASED,  /* as FILTER_CORRECTED, but may be below 0 */
-	FILTER_PAPER      /* as in the paper, for comparison */
+	FILTER_CORRECTED, /* the unbiased estimate, or 0 if that is negative */
+	FILTER_UNBIASED,  /* correct on average; may be negative */
+	FILTER_PAPER      /* the paper's estimate, for comparison */
 } FilterMethod;
 
-/* Make the probe of a calling expression, at its first call. */
+/* Return the probe of a calling expression.  The first call creates the probe. */
 static FilterProbe *
 probe_of(FunctionCallInfo fcinfo)
 {
@@ -73,8 +73,8 @@ probe_of(FunctionCallInfo fcinfo)
 }
 
 /*
- * Fetching one range of a filter takes as long as fetching this many chunks with the whole value
- * (measured with 1 MB: 5 to 8).
+ * Fetching one range of a filter takes as long as fetching this many TOAST chunks of a whole value
+ * (measured in a filter of 1 MB: 5 to 8 chunks).
  */
 #define CHUNKS_PER_RANGE 8
 
@@ -84,14 +84,14 @@ ranges_pay(const qf_filter *view, Size bytes)
 	uint64 ranges = view->params.layout == QF_BLOCKED ? 1 : view->params.k;
 
 	if (view->encoding == QF_ENCODING_COMPACT)
-		ranges *= 2; /* where the data are, and the data */
+		ranges *= 2; /* for each position: an offset, and the data at this offset */
 	return ranges * CHUNKS_PER_RANGE < bytes / TOAST_MAX_CHUNK_SIZE;
 }
 
-/* Bytes of a set bit in a copy's list, which is a hash table. */
+/* Most bytes for a set bit in a copy of explicit encoding. */
 #define LIST_BYTES (4 * sizeof(uint32))
 
-/* The bytes that a copy of the filter takes.  A compact filter itself takes fewer bytes. */
+/* Estimate the bytes of a copy of the filter.  A copy of a compact filter is not compact. */
 static Size
 room_of(const StoredFilter *stored, Datum datum)
 {
@@ -105,7 +105,7 @@ room_of(const StoredFilter *stored, Datum datum)
 	return Max(bytes, view.ones * LIST_BYTES);
 }
 
-/* True if a copy of the filter of this row may be kept. */
+/* True if the memory limit allows a copy of this row's filter. */
 static bool
 has_room(FilterProbe *probe, Datum datum)
 {
@@ -117,8 +117,8 @@ has_room(FilterProbe *probe, Datum datum)
 }
 
 /*
- * True for a stored filter without a copy that is better read by ranges.  Its header is then opened,
- * and ranges_set() reads the ranges.  False: whole_filter() must follow.
+ * True if the caller should read ranges of this row's stored filter, by ranges_set().  "view" then
+ * has the filter's header.  False: the caller must call whole_filter().
  */
 static bool
 in_ranges(FilterProbe *probe, Datum datum, qf_filter *view)
@@ -139,8 +139,8 @@ read_range(void *context, uint64_t offset, uint32_t bytes, uint8_t *out)
 }
 
 /*
- * The number of a key's positions that are set in a filter that is read by ranges.  "all": the
- * caller only asks whether all positions are set, so reading stops at the first one that is not.
+ * Count the key's set positions in a filter that is read by ranges.  "all": the caller needs only
+ * to know whether all positions are set, so reading stops at the first zero bit.
  */
 static uint32
 ranges_set(Datum datum, const qf_filter *view, uint64 fingerprint, bool all)
@@ -150,7 +150,7 @@ ranges_set(Datum datum, const qf_filter *view, uint64 fingerprint, bool all)
 	return qf_count_stored(view, qf_hash(fingerprint, view->seed_key), all, &source);
 }
 
-/* Keep a copy of the filter that was read. */
+/* Keep a copy of the filter that probe->reader has read. */
 static void
 keep_copy(FilterProbe *probe, StoredFilter *stored)
 {
@@ -161,7 +161,7 @@ keep_copy(FilterProbe *probe, StoredFilter *stored)
 	FilterReadEnd(&probe->reader);
 }
 
-/* The whole filter of this row.  Call it after in_ranges() has returned false. */
+/* The whole filter of this row, after StoredFind() has set probe->stored. */
 static const qf_filter *
 whole_filter(FilterProbe *probe, Datum datum)
 {
@@ -176,7 +176,7 @@ whole_filter(FilterProbe *probe, Datum datum)
 	return &stored->copy->filter;
 }
 
-/* The filter of this row, for reading; valid until the row ends. */
+/* The filter of this row, read only; valid until the next row. */
 static const qf_filter *
 probed_filter(FilterProbe *probe, Datum datum)
 {
@@ -208,8 +208,8 @@ method_argument(FunctionCallInfo fcinfo, int argument)
 }
 
 /*
- * Prepare what all estimates from a filter use.  Raises an error for a filter that gives no such
- * estimates.
+ * Prepare the scale for estimates from a filter.  Raises an error if the method cannot estimate
+ * frequencies from this filter.
  */
 static void
 make_scale(const qf_filter *filter, FilterMethod method, qf_scale *scale)
@@ -229,9 +229,8 @@ make_scale(const qf_filter *filter, FilterMethod method, qf_scale *scale)
 }
 
 /*
- * The estimate for a key of which "set" positions are set.  If all positions are set, it is
- * infinite: a finite number meaning "this often or more" would be ranked among the estimates of
- * other keys.
+ * Estimate the frequency of a key with "set" set positions.  If all positions are set, the estimate
+ * is infinite.  A finite lower bound would sort among the estimates of other keys.
  */
 static double
 estimate_of(const qf_scale *scale, FilterMethod method, uint32 set)
@@ -243,7 +242,7 @@ estimate_of(const qf_scale *scale, FilterMethod method, uint32 set)
 	return method == FILTER_UNBIASED ? qf_estimate(scale, set) : Max(0, qf_estimate(scale, set));
 }
 
-/* Fingerprint of the key argument, after a check that the filter holds such keys. */
+/* The fingerprint of the key argument.  Raises an error if the filter has keys of another family. */
 static uint64
 key_argument(FunctionCallInfo fcinfo, FilterProbe *probe, const qf_filter *filter)
 {
@@ -252,8 +251,8 @@ key_argument(FunctionCallInfo fcinfo, FilterProbe *probe, const qf_filter *filte
 }
 
 /*
- * The number of the key argument's positions that are set.  *scale is prepared for estimates from
- * its filter.
+ * Count the set positions of the key argument, and prepare *scale for estimates from the filter
+ * argument.
  */
 static uint32
 set_positions(FunctionCallInfo fcinfo, FilterMethod method, qf_scale *scale)
@@ -274,7 +273,7 @@ set_positions(FunctionCallInfo fcinfo, FilterMethod method, qf_scale *scale)
 	return set;
 }
 
-/* qfilter_estimate(qfilter, key, method): about how often the key came. */
+/* qfilter_estimate(qfilter, key, method): the estimated frequency of the key. */
 PG_FUNCTION_INFO_V1(qfilter_estimate);
 Datum
 qfilter_estimate(PG_FUNCTION_ARGS)
@@ -327,31 +326,31 @@ qfilter_bounds(PG_FUNCTION_ARGS)
 /*
  * ---- arrays of keys ----
  *
- * A batch goes to the GPU if qsketch.device says so.  A stored filter stays on the GPU for the next
- * batch, like a sketch (sketch_probe.c).  The GPU's copy is recognized by the filter's header and
- * toast pointer, so this process reads nothing else of the filter.
+ * qsketch.device decides whether a GPU looks up a batch of keys.  The GPU worker caches a stored
+ * filter for later batches, as it does with sketches (sketch_probe.c).  The worker finds a cached
+ * filter by its header and toast pointer, so this process need not read the filter's bits.
  */
 
 /*
- * Reading one range of a compact filter takes as long as making this many bits of a copy, or this
- * many words of zeros.
+ * Reading one range of a compact filter takes as long as setting this many bits in a copy, or
+ * zeroing this many words of the copy.
  */
 #define RANGE_COST 16
 
-/* The filter of a row, or only its header, and the keys to look up in it. */
+/* The filter of a row, or only the filter's header, with the keys to look up. */
 typedef struct Asked
 {
 	FilterProbe *probe;
 	Datum datum;
 	const qf_filter *filter;
-	bool header; /* "filter" is "view", which has only the header */
+	bool header; /* true: "filter" points to "view", which has only the header */
 	qf_filter view;
 	KeyBatch batch;
 } Asked;
 
 /*
- * Open the filter of a row.  Only its header is opened if the filter is stored and a device may
- * have it cached.
+ * Open the filter of a row.  If the filter is stored out of line and a device may have cached the
+ * filter, only its header is opened.
  */
 static void
 ask(Asked *asked, FunctionCallInfo fcinfo)
@@ -375,7 +374,7 @@ read_keys(Asked *asked, FunctionCallInfo fcinfo)
 	return &asked->batch;
 }
 
-/* The whole filter, which is read now if only its header was open. */
+/* Return the whole filter, and read it if only its header was open. */
 static const qf_filter *
 whole(Asked *asked)
 {
@@ -385,7 +384,7 @@ whole(Asked *asked)
 	return asked->filter;
 }
 
-/* The name under which a device keeps the filter; false: the filter has no name. */
+/* Set the name under which a device may cache the filter; false: the filter has no name. */
 static bool
 name_of(const Asked *asked, StoredName *name)
 {
@@ -404,7 +403,7 @@ name_of(const Asked *asked, StoredName *name)
 	return true;
 }
 
-/* The whole filter, with its bits in memory. */
+/* Return the whole filter.  A compact filter is replaced by a copy that is not compact. */
 static const qf_filter *
 with_bits(Asked *asked)
 {
@@ -416,8 +415,8 @@ with_bits(Asked *asked)
 }
 
 /*
- * The whole filter, for looking up this many keys on the CPU.  A compact filter gets its bits in
- * memory if making them takes less time than finding each position in its group.
+ * Return the whole filter, for looking up this many keys on the CPU.  For many keys, a compact
+ * filter is replaced by a copy, because searching compact bytes for each position takes longer.
  */
 static const qf_filter *
 for_keys(Asked *asked, int keys)
@@ -430,7 +429,7 @@ for_keys(Asked *asked, int keys)
 	return with_bits(asked);
 }
 
-/* Ask a device for all keys; false if it does not answer. */
+/* Look up all keys on a device; false: no device has looked them up. */
 static bool
 ask_device(Asked *asked, GpuFilterOp op, void *answer)
 {
@@ -453,8 +452,8 @@ ask_device(Asked *asked, GpuFilterOp op, void *answer)
 }
 
 /*
- * Look up each key on the CPU.  "set" gets the number of its positions that are set.  If "set" is
- * NULL, "found" gets whether all positions are set.
+ * Look up each key on the CPU.  If "set" is not NULL, write each key's number of set positions to
+ * "set".  If "set" is NULL, write to "found" whether all positions of the key are set.
  */
 static void
 ask_here(const qf_filter *filter, const KeyBatch *batch, uint32 *set, bool *found)
@@ -474,7 +473,7 @@ ask_here(const qf_filter *filter, const KeyBatch *batch, uint32 *set, bool *foun
 	}
 }
 
-/* qfilter_estimate(qfilter, key[], method): one estimate for each element, NULL for NULL. */
+/* qfilter_estimate(qfilter, key[], method): an array of estimates, with NULL for a NULL key. */
 PG_FUNCTION_INFO_V1(qfilter_estimate_array);
 Datum
 qfilter_estimate_array(PG_FUNCTION_ARGS)
@@ -504,7 +503,7 @@ qfilter_estimate_array(PG_FUNCTION_ARGS)
 	return KeyBatchAnswers(batch, estimate, FLOAT8OID);
 }
 
-/* qfilter_contains(qfilter, key[]): for each element whether all its positions are set, NULL for NULL. */
+/* qfilter_contains(qfilter, key[]): an array of answers, with NULL for a NULL key. */
 PG_FUNCTION_INFO_V1(qfilter_contains_array);
 Datum
 qfilter_contains_array(PG_FUNCTION_ARGS)

@@ -1,19 +1,17 @@
 /*
  * filter_state.c
- *		Reading and writing qfilter values, errors about them; a filter as an expanded object:
- *		the state of aggregates.
+ *		Reads and writes qfilter values; a filter as an expanded object.
  *
- * Values inside the database were validated when they came in, like sketches.  So reading a value
- * checks only its header and length.  These checks are enough to keep every operation inside the
- * value's bytes.
+ * The input functions validate the values of users.  So reading a value checks only its header and
+ * length.  These checks are enough to keep every operation inside the value's bytes.
  *
- * A full buffer of keys goes to the engine as one batch.  A row's number comes from its
- * index in the buffer, so the bits that it sets do not depend on the time of the flush.
- * Before the filter is read it is materialized: the buffer is flushed, and the engine brings
- * the bits here.  Materializing does not change the value.
+ * The expanded object is the state of aggregates.  The engine inserts a full buffer of keys as one
+ * batch.  A row's number is the number of the buffer's first row plus the row's index in the
+ * buffer.  So the bits that a row sets do not depend on the time of the flush.  The filter is
+ * materialized before it is read: the buffer is flushed, and the engine copies the bits from the
+ * device into this process.  Materializing does not change the value.
  *
- * A filter records which keys it holds when its first row comes.  A filter without rows is the same
- * as a new one.
+ * The first row sets the filter's key family.  A filter without rows equals a new filter.
  *
  * src/pg/filter_state.c
  */
@@ -28,7 +26,7 @@
 #include "pgbase/stored.h"
 #include "utils/memutils.h"
 
-/* Open a value of this length.  Only its header is read. */
+/* Open a value from its header; "length" is the length of the value. */
 static void
 open_bytes(qf_filter *view, const uint8 *bytes, Size length)
 {
@@ -39,7 +37,7 @@ open_bytes(qf_filter *view, const uint8 *bytes, Size length)
 	KeysCheck(&view->keys, &filter_format, ERRCODE_DATA_CORRUPTED);
 }
 
-/* A view of a detoasted value. */
+/* Open a detoasted value. */
 static void
 open_view(qf_filter *view, struct varlena *value)
 {
@@ -47,8 +45,8 @@ open_view(qf_filter *view, struct varlena *value)
 }
 
 /*
- * Open a filter stored out of line by reading its header alone.  The result can only be asked for
- * what the header says.  False if the datum is not stored so that parts of it can be read.
+ * Open the header of a filter that is stored out of line.  The view has no bits.  False: parts of
+ * the datum cannot be read separately.
  */
 bool
 FilterOpenStored(qf_filter *view, Datum datum)
@@ -65,8 +63,8 @@ FilterOpenStored(qf_filter *view, Datum datum)
 }
 
 /*
- * Choose how to write a filter; returns the bytes of the varlena.  The largest filter is
- * half a gigabyte, which PostgreSQL can store.
+ * Choose the encoding in which a filter is written, and return the bytes of the varlena.  The
+ * largest filter has half a gigabyte, which PostgreSQL can store.
  */
 static Size
 flat_size(const qf_filter *filter, qf_flat *flat)
@@ -84,7 +82,7 @@ write_flat(const qf_filter *filter, const qf_flat *flat, struct varlena *out)
 	qf_write(filter, flat, (uint8 *) VARDATA(out));
 }
 
-/* The filter as a palloc'd value. */
+/* Return the filter as a palloc'd flat value. */
 struct varlena *
 FilterFlatten(const qf_filter *filter)
 {
@@ -99,13 +97,13 @@ FilterFlatten(const qf_filter *filter)
 
 const ValueFormat filter_format = { "filter", QF_FORMAT_VERSION_1, QF_HEADER_BYTES };
 
-/* What messages call filters of frequencies, and Bloom filters. */
+/* Nouns and lookup functions for messages: [0] of frequency filters, [1] of Bloom filters. */
 const KeyHolder filter_key_holders[2] = {
 	{ "filter", "filters", "qfilter_estimate_key" },
 	{ "filter", "filters", "qfilter_contains_key" },
 };
 
-/* Raise the error of a status unless it is QB_OK. */
+/* Raise an error unless the status is QB_OK. */
 void
 FilterCheck(qb_status status)
 {
@@ -117,7 +115,7 @@ FilterCheck(qb_status status)
 		StatusRaise(status, filter_format.noun, NULL);
 }
 
-/* A list of the parameters in which two filters differ, with both values. */
+/* Return a list of the parameters in which two filters differ, with the values of both filters. */
 static char *
 differences(const qf_params *a, const qf_params *b)
 {
@@ -140,7 +138,7 @@ differences(const qf_params *a, const qf_params *b)
 	return text.data + 2;
 }
 
-/* A hint for filters that differ in size alone, or in parameters that no function can change. */
+/* The errhint() for filters that differ: fold the larger filter, or make both with one template. */
 static int
 hint_size(const qf_params *a, const qf_params *b)
 {
@@ -168,8 +166,8 @@ check_mergeable(const qf_filter *a, const qf_filter *b)
 }
 
 /*
- * Raise an error unless two rows or states have the same template.  Which of the two comes first in
- * the message does not depend on the plan.
+ * Raise an error unless the templates of two rows or states are equal.  The order of the templates
+ * in the message does not depend on the plan.
  */
 void
 FilterCheckParams(const qf_params *a, const qf_params *b)
@@ -184,7 +182,7 @@ FilterCheckParams(const qf_params *a, const qf_params *b)
 
 /* ---- the state ---- */
 
-/* A state whose filter is not set yet. */
+/* Create a state whose filter is not initialized yet. */
 static FilterState *
 create_object(MemoryContext context)
 {
@@ -194,7 +192,7 @@ create_object(MemoryContext context)
 	return expanded;
 }
 
-/* An empty filter that lives in "context". */
+/* Create a state with an empty filter, in "context". */
 FilterState *
 FilterCreate(MemoryContext context, const qf_params *params)
 {
@@ -204,7 +202,7 @@ FilterCreate(MemoryContext context, const qf_params *params)
 	return expanded;
 }
 
-/* A copy of a filter that lives in "context". */
+/* Create a state with a copy of a filter, in "context". */
 FilterState *
 FilterCopy(MemoryContext context, const qf_filter *filter)
 {
@@ -229,8 +227,8 @@ state_in(Datum datum)
 }
 
 /*
- * Read access to a filter until FilterReadEnd() or the end of the datum.  An expanded
- * filter is read in place, with all its keys inserted.  A compact one stays compact.
+ * Open a filter for reading until FilterReadEnd(), or until the datum is freed.  An expanded filter
+ * is materialized and read in place.  A compact filter stays compact.
  */
 void
 FilterRead(FilterReader *reader, Datum datum)
@@ -250,7 +248,7 @@ FilterRead(FilterReader *reader, Datum datum)
 	reader->filter = &reader->view;
 }
 
-/* Free what reading allocated, for callers that read many filters in one context. */
+/* Free the detoasted copy of a filter that was read. */
 void
 FilterReadEnd(FilterReader *reader)
 {
@@ -271,14 +269,15 @@ copy(MemoryContext context, Datum datum)
 	return expanded;
 }
 
-/* The buffer as a batch for the engine. */
+/* Return the buffer as a batch for the engine. */
 static qf_batch
 batch_of(FilterState *expanded)
 {
 	KeyBuffer *buffer = &expanded->keyed.buffer;
 	bool ids = expanded->input == FILTER_IDS;
 
-	if (ids && buffer->weight == NULL) /* no weights are kept: all are 1 */
+	if (ids &&
+		buffer->weight == NULL) /* all weights are 1, so the buffer has no array of weights */
 		KeyBufferWeigh(buffer);
 	return (qf_batch){ .fingerprint = buffer->fingerprint,
 					   .count = buffer->count,
@@ -288,7 +287,7 @@ batch_of(FilterState *expanded)
 					   .copies = ids ? NULL : buffer->weight };
 }
 
-/* The most bits that a row sets.  Where an average is good enough, it is the average. */
+/* The most bits that a row with a count sets; for other rows, the average number of bits. */
 static double
 bits_of_row(const FilterState *expanded)
 {
@@ -298,9 +297,9 @@ bits_of_row(const FilterState *expanded)
 }
 
 /*
- * The number of rows to collect.  A hash aggregate looks at its memory when a row comes, not when
- * results are read.  So rows that may make the filter dense are not collected, because the
- * aggregate must see the memory of the dense encoding.
+ * The most rows to buffer.  A hash aggregate checks its memory at each input row, but not when it
+ * reads results.  So the last flush, before the result is read, should not make the filter dense.
+ * The limit is a number of rows after which an explicit filter is probably still explicit.
  */
 static int
 most_room(const FilterState *expanded)
@@ -314,7 +313,7 @@ most_room(const FilterState *expanded)
 	return (int) Max(1, Min(batch, left / 2 / bits_of_row(expanded)));
 }
 
-/* Give the whole buffer to the engine.  After an error the rows are still in it. */
+/* Insert all rows of the buffer into the filter.  After an error the rows stay in the buffer. */
 void
 FilterFlush(KeyedState *state)
 {
@@ -341,8 +340,8 @@ FilterFlush(KeyedState *state)
 }
 
 /*
- * Insert rows of the keys of cached columns.  Pages that were done are taken off the chunks' sets.
- * The filter is a Bloom filter, and its engine is that of the GPU.
+ * Insert rows with the keys of cached columns.  Pages whose keys were inserted are removed from the
+ * chunks' sets of pages.  The filter must be a Bloom filter with the GPU's engine.
  */
 void
 FilterAddColumn(FilterState *expanded, const GpuColumnChunk *chunk, int chunks)
@@ -363,7 +362,7 @@ FilterAddColumn(FilterState *expanded, const GpuColumnChunk *chunk, int chunks)
 	KeyBufferLimit(&expanded->keyed.buffer, most_room(expanded));
 }
 
-/* Flush the buffer and bring the bits here, to be read or changed. */
+/* Flush the buffer and copy the bits into this process, to be read or changed. */
 void
 FilterMaterialize(FilterState *expanded)
 {
@@ -371,7 +370,7 @@ FilterMaterialize(FilterState *expanded)
 	FilterCheck(expanded->engine->materialize(&expanded->filter));
 }
 
-/* Make room in a full buffer: flush it, and let it grow. */
+/* Flush a full buffer, and enlarge it up to most_room() rows. */
 void
 FilterMakeRoom(KeyedState *state)
 {
@@ -380,8 +379,8 @@ FilterMakeRoom(KeyedState *state)
 }
 
 /*
- * Set the type of the keys and the kind of numbers of the rows to come.  The keys must fit those in
- * the filter.
+ * Set the key type of the following rows, and the meaning of their numbers.  Raises an error if the
+ * keys do not match the filter's keys.
  */
 void
 FilterSetInput(FilterState *expanded, const KeyType *key, FilterInput input)
@@ -396,7 +395,7 @@ FilterSetInput(FilterState *expanded, const KeyType *key, FilterInput input)
 		expanded->nonce = NonceNew();
 }
 
-/* Add another filter of the same parameters. */
+/* Merge a filter with equal parameters into the state's filter. */
 static void
 merge_filter(FilterState *expanded, const qf_filter *from)
 {
@@ -405,7 +404,7 @@ merge_filter(FilterState *expanded, const qf_filter *from)
 	FilterCheck(expanded->engine->merge(&expanded->filter, from));
 }
 
-/* The size of the filter as a value.  It is passed as a value, even if its flat encoding is a token. */
+/* The number of bytes of the flat value that is passed to another process. */
 static Size
 pass_bytes(KeyedState *state)
 {
@@ -454,7 +453,7 @@ release(KeyedState *state)
 	KeyBufferFree(&state->buffer);
 }
 
-/* ---- a filter in slices (pgbase/segment.h), each of which is some words of its bits ---- */
+/* ---- a filter in slices (pgbase/segment.h): each slice is a range of the words of bits ---- */
 
 #define WORD_BYTES sizeof(uint64)
 
@@ -470,7 +469,7 @@ filter_units(KeyedState *state, Size *bytes)
 	return qf_words(&filter->params);
 }
 
-/* A slice keeps a filter with the rows and keys of the whole one, but without bits. */
+/* The slice's data is a qf_filter with the number of rows and the key family, but without bits. */
 static void
 filter_add(KeyedState *state, uint64 first, uint64 count, SharedSlice *slice, dsa_area *area)
 {

@@ -1,11 +1,9 @@
 /*
  * filter_state.h
- *		Probabilistic Bloom filters as values of PostgreSQL, and as expanded objects: the
- *		state of aggregates.
+ *		Filters as values of PostgreSQL, and as expanded objects: the states of aggregates.
  *
- * A qfilter value is a varlena: after the header it has the byte format of
- * filter/format.h.  Functions read it through a FilterReader and change it as an
- * expanded object.
+ * A qfilter value is a varlena whose data have the byte format of filter/format.h.  Functions read
+ * the value through a FilterReader, and change it as an expanded object.
  *
  * src/pg/filter_state.h
  */
@@ -27,11 +25,11 @@ extern bool FilterOpenStored(qf_filter *view, Datum datum);
 extern struct varlena *FilterFlatten(const qf_filter *filter);
 
 extern const ValueFormat filter_format;
-extern const KeyHolder filter_key_holders[2]; /* filters of frequencies, Bloom filters */
+extern const KeyHolder filter_key_holders[2]; /* index: qf_is_bloom() */
 extern void FilterCheck(qb_status status);
 extern void FilterCheckParams(const qf_params *a, const qf_params *b);
 
-/* How messages about keys name a filter. */
+/* The nouns for a filter in messages about its keys. */
 static inline const KeyHolder *
 FilterKeyHolder(const qf_filter *filter)
 {
@@ -40,37 +38,36 @@ FilterKeyHolder(const qf_filter *filter)
 
 /* ---- the state ---- */
 
-/* What the number beside each key means. */
+/* The meaning of the number that FilterPut() receives with each key. */
 typedef enum FilterInput
 {
-	FILTER_ROWS,  /* 1: rows are numbered as they come */
+	FILTER_ROWS,  /* always 1: the state numbers the rows */
 	FILTER_IDS,   /* the row's id */
-	FILTER_COUNTS /* how often the row counts, 1 or more */
+	FILTER_COUNTS /* the row's count, at least 1 */
 } FilterInput;
 
 typedef struct FilterState
 {
-	KeyedState keyed; /* the weights in its buffer are the numbers of "input" */
+	KeyedState keyed; /* the buffer's weights are the numbers that "input" describes */
 
-	qf_filter filter;        /* without the keys in the buffer */
-	const qf_engine *engine; /* the engine that batches go to */
-	qf_flat flat;            /* how to write the value, between the two calls that flatten it */
+	qf_filter filter;        /* the filter, without the rows in the buffer */
+	const qf_engine *engine; /* the engine that inserts batches */
+	qf_flat flat;            /* encoding and size of the flat value, set by pass_bytes() */
 
-	uint8 template_header[QF_HEADER_BYTES]; /* header of the template that passed last */
+	uint8 template_header[QF_HEADER_BYTES]; /* header of the last template that was checked */
 
-	/* For rows without ids: the source of their draws; 0: not set yet. */
-	uint64 nonce;
-	uint64 row; /* number of the first row in the buffer */
+	uint64 nonce; /* seed of the draws of rows without ids; 0: not set yet */
+	uint64 row;   /* number of the first row in the buffer */
 
-	FilterInput input;
-	KeyType id; /* type of the rows' ids, with FILTER_IDS */
+	FilterInput input; /* meaning of the rows' numbers */
+	KeyType id;        /* type of the rows' ids, for FILTER_IDS */
 } FilterState;
 
-/* Read access to a filter, which the datum may hold in any form.  A compact filter stays compact. */
+/* Read access to a flat, stored or expanded filter.  A compact filter stays compact. */
 typedef struct FilterReader
 {
 	const qf_filter *filter;
-	qf_filter view;            /* the filter, unless it is expanded */
+	qf_filter view;            /* view of the value's bytes, unless the filter is expanded */
 	struct varlena *detoasted; /* detoasted copy to free, or NULL */
 } FilterReader;
 
@@ -89,10 +86,10 @@ extern void FilterFlush(KeyedState *state);
 extern void FilterMaterialize(FilterState *expanded);
 extern void FilterReadTemplate(Datum template, bool null, qf_params *params);
 
-/* The "weight" argument of an ArgumentLayout is the id or the count here. */
+/* "weight" of a filter's ArgumentLayout is the position of the id or the count. */
 extern const AggregateFunctions filter_functions;
 
-/* Put a row's key into the buffer.  It is inserted with the next batch. */
+/* Put a row's key and number into the buffer.  The next flush inserts the row into the filter. */
 static inline void
 FilterPut(FilterState *expanded, uint64 fingerprint, int64 number)
 {

@@ -1,9 +1,9 @@
 /*
  * flat.c
- *		Types whose values are the bytes of a format: text, binary, comparison.
+ *		Text, binary and comparison of types whose values are the bytes of a format.
  *
- * The text of a value is the type's name and a colon, followed by its bytes as base64.  Binary
- * output and bytea are the bytes themselves.  All input is validated.
+ * The text of a value is the type's name and a colon, followed by the value's bytes as base64.
+ * Binary output and bytea are the bytes themselves.  All input is validated.
  *
  * src/pg/flat.c
  */
@@ -21,19 +21,19 @@
 #include "utils/memutils.h"
 
 /*
- * Bytes that are written as base64, or read, between two checks for interrupts.  A multiple of
- * three, so that only the last piece of a value has padding.
+ * The number of bytes that are encoded as base64, or decoded, between two checks for interrupts.
+ * It is a multiple of three, so that only the last piece of a value has padding.
  */
 #define PIECE (3 * 1024 * 1024)
 
-/* The length of the base64 of a number of bytes, and the most bytes in a number of characters. */
+/* The number of base64 characters for "bytes" bytes; the most bytes of "length" characters. */
 #define BASE64_LENGTH(bytes) (((bytes) + 2) / 3 * 4)
 #define BASE64_BYTES(length) ((length) / 4 * 3)
 
-/* Output functions keep a buffer for flattened values from row to row, unless it is larger than this. */
+/* The most bytes of the buffer for flattened values that output functions keep from row to row. */
 #define KEEP_MOST (4 * 1024 * 1024)
 
-/* The most bytes of bad input that an error message shows. */
+/* The most bytes of invalid input that an error message quotes. */
 #define EXCERPT_BYTES 40
 
 static void
@@ -50,8 +50,8 @@ bad_text(const FlatType *type, const char *text, const char *detail)
 }
 
 /*
- * True if there is padding before the end of the base64.  PostgreSQL's function reads on after
- * padding; we allow padding only at the end.
+ * True if the base64 has padding before its end, which is invalid.  pg_b64_decode() would accept
+ * such text.
  */
 static bool
 padded_within(const char *code, Size length)
@@ -63,8 +63,8 @@ padded_within(const char *code, Size length)
 }
 
 /*
- * The value that base64 encodes, or NULL if it is not valid.  PostgreSQL 18 changed the type of the
- * bytes from char * to uint8 *; void * serves as both.
+ * Return the value that base64 encodes; NULL: the base64 is not valid.  PostgreSQL 18 changed the
+ * type of pg_b64_decode()'s output from char * to uint8 *; void * converts to both.
  */
 static struct varlena *
 from_base64(const char *code)
@@ -91,7 +91,7 @@ from_base64(const char *code)
 	return value;
 }
 
-/* Write BASE64_LENGTH(count) characters. */
+/* Encode "count" bytes as BASE64_LENGTH(count) characters. */
 static void
 to_base64(const char *bytes, Size count, char *code)
 {
@@ -106,7 +106,7 @@ to_base64(const char *bytes, Size count, char *code)
 	}
 }
 
-/* Raise an error of this SQLSTATE unless a value from outside is valid. */
+/* Raise an error of this SQLSTATE unless a value from a user is valid. */
 static void
 validate(const FlatType *type, struct varlena *value, int sqlstate)
 {
@@ -137,7 +137,6 @@ FlatIn(const FlatType *type, FunctionCallInfo fcinfo)
 	PG_RETURN_POINTER(value);
 }
 
-/* The value as flat bytes. */
 static struct varlena *
 flat_argument(Datum datum)
 {
@@ -151,8 +150,8 @@ typedef struct KeptValue
 } KeptValue;
 
 /*
- * A buffer that lasts from row to row.  The system clears new memory, which takes long
- * if it is large.
+ * Return a buffer of at least "size" bytes that lasts from row to row.  A new buffer for each row
+ * would cost time, because the kernel clears new memory.
  */
 static struct varlena *
 kept_room(FmgrInfo *function, Size size)
@@ -172,7 +171,7 @@ kept_room(FmgrInfo *function, Size size)
 	return kept->value;
 }
 
-/* The value as flat bytes.  If it was expanded, they last until the next row. */
+/* Return the value as flat bytes.  The bytes are valid until the next row. */
 static struct varlena *
 flat_for_output(FunctionCallInfo fcinfo)
 {
@@ -232,7 +231,6 @@ FlatSend(FunctionCallInfo fcinfo)
 	PG_RETURN_BYTEA_P(PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(0)));
 }
 
-/* Cast to bytea.  The bytes stay the same. */
 Datum
 FlatToBytea(FunctionCallInfo fcinfo)
 {
@@ -249,8 +247,8 @@ FlatFromBytea(const FlatType *type, FunctionCallInfo fcinfo)
 }
 
 /*
- * Compare two values by their bytes.  The order means nothing, but DISTINCT and sorting
- * need one.  Values with the same parameters and counts have the same bytes.
+ * Compare two values by their bytes.  The order has no meaning, but DISTINCT and sorting need an
+ * order.  Values with equal parameters and contents have equal bytes.
  */
 int
 FlatCompare(FunctionCallInfo fcinfo)

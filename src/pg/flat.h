@@ -1,9 +1,9 @@
 /*
  * flat.h
- *		Types whose values are the bytes of a format: text, binary, comparison.
+ *		Text, binary and comparison of types whose values are the bytes of a format.
  *
- * A family describes its type: its names, and what is valid.  The functions that SQL
- * needs for every type come from here.
+ * A family describes its type by a FlatType.  FLAT_FUNCTIONS() defines the functions that SQL needs
+ * for the type.
  *
  * src/pg/flat.h
  */
@@ -16,19 +16,19 @@
 
 typedef struct FlatType
 {
-	const char *name;          /* the type's name in SQL, which is the prefix of its text */
-	const ValueFormat *format; /* the byte format of its values */
+	const char *name;          /* the type's name in SQL, and the prefix of its values' text */
+	const ValueFormat *format; /* the byte format of the type's values */
 
-	/* The status of bytes from outside: QB_OK if they are a valid value. */
+	/* Validates bytes from a user.  QB_OK: the bytes are a valid value. */
 	qb_status (*validate)(const uint8 *bytes, size_t length, const qb_memory *memory);
 
 	/*
-	 * Raise an error of this SQLSTATE if a valid value is refused for another reason.  NULL: none
-	 * is refused.
+	 * Raises an error of this SQLSTATE if a value that validate() accepted is refused for another
+	 * reason.  NULL: no value is refused.
 	 */
 	void (*check)(struct varlena *value, int sqlstate);
 
-	/* A hint for a short text that is not a value.  It says what to write instead.  May return NULL. */
+	/* Returns a hint for a short text that is not a value, or NULL.  The hint says what to write. */
 	char *(*hint)(const char *text);
 } FlatType;
 
@@ -44,7 +44,7 @@ extern Datum FlatHash(FunctionCallInfo fcinfo);
 #define FLAT_COMPARISON(name, relation) \
 	SQL_FUNCTION(name, BoolGetDatum(FlatCompare(fcinfo) relation 0))
 
-/* The functions of a type as SQL calls them, from NAME_in on.  NAME is its FlatType. */
+/* Defines the SQL functions of a type, from NAME_in to NAME_hash.  NAME is the type's FlatType. */
 #define FLAT_FUNCTIONS(name)                                       \
 	SQL_FUNCTION(name##_in, FlatIn(&name, fcinfo));                \
 	SQL_FUNCTION(name##_out, FlatOut(&name, fcinfo));              \

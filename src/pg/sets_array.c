@@ -2,14 +2,13 @@
  * sets_array.c
  *		Set operations on arrays of integers.
  *
- * An array stands for the set of its elements.  One pass of vector comparisons finds out whether it
- * is strictly ascending already.  An array that is not ascending is copied and sorted, and its
- * duplicates are removed.  smallint becomes integer on input, since the loops exist for 4 and 8
- * bytes.  Large arrays that are stored uncompressed are counted while they are read, without being
- * copied as a whole.
+ * An array stands for the set of its elements.  One pass of vector comparisons checks whether the
+ * elements are strictly ascending.  An array that is not ascending is copied, the copy is sorted,
+ * and its duplicates are removed.  Elements of type smallint are copied as integers, since the
+ * inner loops exist for 4 and 8 bytes.  Large arrays that are stored uncompressed are read and
+ * counted in slices, so that the whole array is never in memory.
  *
- * The element type is read from the arrays themselves, not from the function's
- * declaration.
+ * The element type is read from the arrays, not from the function's declaration.
  *
  * src/pg/sets_array.c
  */
@@ -23,40 +22,39 @@
 #include "utils/array.h"
 #include "utils/memutils.h"
 
-/* An ascending array, of which a slice is in memory. */
+/* An ascending array that is read in slices, or that is in memory as one slice. */
 typedef struct SetSlices
 {
 	struct varlena *stored; /* the stored array; NULL: the whole array is in memory */
-	Oid type;               /* type of its elements */
-	bool wide;              /* 8 bytes instead of 4 */
+	Oid type;               /* type of the elements */
+	bool wide;              /* elements have 8 bytes, not 4 */
 	uint64 count;           /* number of elements of the array */
 	uint64 read;            /* number of elements up to the end of the slice */
 	void *slice;            /* memory of the slice; NULL: nothing to free */
-	const char *item;       /* the first element of the slice that was not counted yet */
-	uint64 left;
-	int64 last;      /* the last element that was read */
-	bool descending; /* the array turned out not to ascend */
+	const char *item;       /* the slice's first element that is not counted yet */
+	uint64 left;            /* number of the slice's elements that are not counted yet */
+	int64 last;             /* the last element of the slice */
+	bool descending;        /* an element was not greater than the element before it */
 } SetSlices;
 
 /*
  * ---- slices ----
  *
- * A large array lies in its table's TOAST table, uncompressed if it does not compress.  If it is
- * fetched as a whole, the kernel must first provide the memory, which takes half of the time.
- * Then, when the elements are compared, the array is no longer in the caches.  Slices use the same
- * small memory again and again.
+ * A large array is stored in a TOAST table, uncompressed if its bytes do not compress.  Fetching
+ * the whole array needs new memory from the kernel, which takes half of the time.  Afterwards the
+ * first elements are no longer in the processor's caches.  Reading in slices avoids both costs,
+ * because all slices use the same small memory.
  *
- * Each set has a slice in memory, which ends with a last element.  Counting takes the elements of
- * both sets up to the smaller of these two elements.  Then it reads the next slice of a set whose
- * slice is used up.  If an array turns out not to ascend, the caller must sort it and begin anew.
- * To find that out, both arrays are always read to their ends.
+ * Each of the two arrays has a slice in memory.  take_common() counts up to the smaller of the two
+ * slices' last elements.  When a slice is used up, next_slice() reads the next slice of the array.
+ * Both arrays are read to their ends, to check that all elements ascend.  If an array does not
+ * ascend, the caller must sort the array and count again.
  *
- * A slice begins in the middle of a value, but its elements must be aligned.  So the four bytes
- * before the slice are fetched, too.  With the length word of the fetched datum they make eight
- * bytes.
+ * A slice's elements must be aligned to 8 bytes.  So the four bytes before the elements are
+ * fetched, too.  These bytes follow the four bytes of the fetched datum's length word.
  */
 
-/* Bytes of a slice.  Two slices fit into the second-level cache. */
+/* Bytes of a slice.  Two slices fit into the processor's second-level cache. */
 #define SLICE (256 * 1024)
 
 /* Arrays of at least this many bytes are read in slices. */
@@ -77,7 +75,7 @@ item_at(const SetSlices *s, uint64 i)
 	return s->wide ? ((const int64 *) s->item)[i] : ((const int32 *) s->item)[i];
 }
 
-/* The value's bytes from "offset" on, at the end of a new datum. */
+/* Fetch "length" bytes of the stored value, from "offset" on, as a new datum. */
 static struct varlena *
 fetch(SetSlices *s, Size offset, Size length)
 {
@@ -89,7 +87,7 @@ fetch(SetSlices *s, Size offset, Size length)
 	return slice;
 }
 
-/* Read the next slice; false if there is none, or if it does not ascend. */
+/* Read the next slice; false: no slice is left, or the array does not ascend. */
 static bool
 next_slice(SetSlices *s, const qset_kernels *kernels)
 {
@@ -112,7 +110,7 @@ next_slice(SetSlices *s, const qset_kernels *kernels)
 	return !s->descending;
 }
 
-/* Begin to read an array in slices; false unless it is large, stored uncompressed, and a set. */
+/* Begin to read an array in slices; false: the array must be read as a whole. */
 static bool
 begin_slices(SetSlices *s, Datum array)
 {
@@ -139,7 +137,7 @@ begin_slices(SetSlices *s, Datum array)
 	return BEFORE + s->count * width_of(s) <= VARATT_EXTERNAL_GET_EXTSIZE(toast_pointer);
 }
 
-/* Describe an ascending array that is in memory as a whole. */
+/* Initialize "s" as one slice with an ascending array that is in memory. */
 static void
 slices_of_memory(SetSlices *s, const void *item, uint64 count, bool wide)
 {
@@ -157,7 +155,7 @@ close_slices(SetSlices *s)
 	s->slice = NULL;
 }
 
-/* The number of elements left in the slice that are at most x. */
+/* The number of the slice's uncounted elements that are at most x. */
 static uint64
 not_above(const SetSlices *s, int64 x)
 {
@@ -184,8 +182,8 @@ pass(SetSlices *s, uint64 count)
 }
 
 /*
- * Count the common elements up to the smaller of both slices' last elements.  Both slices
- * then continue behind that element.
+ * Count the common elements up to the smaller of the two slices' last elements, and advance both
+ * slices past this element.
  */
 static uint64
 take_common(const qset_kernels *kernels, SetSlices *a, SetSlices *b)
@@ -202,7 +200,7 @@ take_common(const qset_kernels *kernels, SetSlices *a, SetSlices *b)
 	return common;
 }
 
-/* Count the common elements of two arrays of one type; false if one of the arrays does not ascend. */
+/* Count the common elements of two arrays of one type; false: an array does not ascend. */
 static bool
 common_of_slices(const qset_kernels *kernels, SetSlices *a, SetSlices *b, uint64 *common)
 {
@@ -216,10 +214,10 @@ common_of_slices(const qset_kernels *kernels, SetSlices *a, SetSlices *b, uint64
 
 /* ---- operations ---- */
 
-/* A set, as ascending integers of 4 or 8 bytes. */
+/* A set as an array of ascending integers of 4 or 8 bytes. */
 typedef struct Operand
 {
-	Oid type; /* of the array's elements */
+	Oid type; /* element type of the SQL array */
 	bool wide;
 	const void *item;
 	uint64 count;
@@ -252,7 +250,7 @@ widened(const int16 *from, uint64 count)
 	return to;
 }
 
-/* A sorted copy without duplicates. */
+/* Replace the set's elements by a sorted copy without duplicates. */
 static void
 sort_operand(Operand *set)
 {
@@ -303,7 +301,7 @@ open_operands(FunctionCallInfo fcinfo, Operand *a, Operand *b)
 	return kernels;
 }
 
-/* Open a set in slices if it is large enough, else as a whole. */
+/* Open a set in slices if begin_slices() allows it, else as one slice in memory. */
 static void
 open_slices(SetSlices *slices, Operand *set, const qset_kernels *kernels, Datum datum)
 {
@@ -317,9 +315,8 @@ open_slices(SetSlices *slices, Operand *set, const qset_kernels *kernels, Datum 
 }
 
 /*
- * Count in slices, if at least one of the arrays is large enough.  False: no array is large enough,
- * one does not ascend, or their types differ.  Then the caller reads both as a whole, and may raise
- * an error.
+ * Count the common elements in slices.  False: no array can be read in slices, an array does not
+ * ascend, or the types of the arrays differ.  The caller must then read both arrays as a whole.
  */
 static bool
 count_in_slices(FunctionCallInfo fcinfo, Operand *a, Operand *b, uint64 *common)
@@ -339,7 +336,7 @@ count_in_slices(FunctionCallInfo fcinfo, Operand *a, Operand *b, uint64 *common)
 	return counted;
 }
 
-/* Count what both sets have in common. */
+/* Open both arguments, and count their common elements. */
 static uint64
 common_of(FunctionCallInfo fcinfo, Operand *a, Operand *b)
 {
@@ -366,7 +363,7 @@ counts_of(FunctionCallInfo fcinfo)
 
 SET_FUNCTIONS(qsets_array, counts_of);
 
-/* Make an array of "count" elements, which lie behind room left free for its header. */
+/* Write the header of an array in front of its "count" elements. */
 ArrayType *
 SetsFinishArray(ArrayType *array, uint64 count, Oid type, Size width)
 {
@@ -388,7 +385,7 @@ narrow(int16 *to, const int32 *from, uint64 count)
 		to[i] = (int16) from[i];
 }
 
-/* qsets_intersect(integer[], integer[]): the common elements, ascending */
+/* qsets_intersect(integer[], integer[]): an array of the common elements, ascending */
 PG_FUNCTION_INFO_V1(qsets_array_intersect);
 Datum
 qsets_array_intersect(PG_FUNCTION_ARGS)

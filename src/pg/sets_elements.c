@@ -1,10 +1,9 @@
 /*
  * sets_elements.c
- *		From keys of any type to elements of sets; set operations on arrays of such keys, and
- *		ids of sets.
+ *		Converts keys of any type to elements of sets; set operations on arrays of keys; ids of sets.
  *
- * Keys that are numbers are elements as they are.  Keys of other types become fingerprints
- * of 128 bits: the hashes of two seeds.
+ * A key that is a number is an element without conversion.  A key of another type is converted to a
+ * fingerprint of 128 bits, which consists of two hashes with different seeds.
  *
  * src/pg/sets_elements.c
  */
@@ -19,10 +18,10 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-/* Keys that are hashed between two looks for interrupts. */
+/* The number of keys that are hashed between two checks for interrupts. */
 #define KEYS_AT_ONCE QSET_DICTIONARY_AT_ONCE
 
-/* Raise an error unless an array may stand for a set. */
+/* Raise an error if an array cannot be a set: it has several dimensions or NULLs. */
 void
 ElementsCheckArray(const ArrayType *array)
 {
@@ -36,7 +35,7 @@ ElementsCheckArray(const ArrayType *array)
 				 errhint("Remove them with array_remove(array, NULL).")));
 }
 
-/* Take the keys out of an array of any dimensions. */
+/* Deconstruct an array of any number of dimensions into its keys. */
 void
 ElementsTakeApart(ElementArray *keys, const KeyType *key, Datum argument)
 {
@@ -53,7 +52,10 @@ ElementsTakeApart(ElementArray *keys, const KeyType *key, Datum argument)
 					  &keys->count);
 }
 
-/* The elements of some keys; returns how many of them are not null. */
+/*
+ * Convert at most KEYS_AT_ONCE keys of the array, from index "from" on.  Returns the number of keys
+ * that are not null.
+ */
 static uint32
 make_elements(KeyType *key, const ElementArray *array, int from, uint64 *low, uint64 *high)
 {
@@ -79,8 +81,8 @@ make_elements(KeyType *key, const ElementArray *array, int from, uint64 *low, ui
 }
 
 /*
- * Code the elements of an array, and return the code of each key that is not null, in
- * their order.  "dictionary" grows by the elements that it does not have yet.
+ * Return the codes of an array's keys, without NULLs, in the order of the array.  New elements are
+ * added to the dictionary.
  */
 uint32 *
 ElementsCode(KeyType *key, const ElementArray *array, qset_dictionary *dictionary,
@@ -113,17 +115,17 @@ ElementsCode(KeyType *key, const ElementArray *array, qset_dictionary *dictionar
 /*
  * ---- arrays of keys, and ids of sets ----
  *
- * An array stands for the set of its elements, as an array of integers does (sets_array.c).  Two
- * elements are the same if their fingerprints of 128 bits are equal, as in collections of sets.
- * The elements of both arrays are coded by one table, those of the first array first.  So the
- * second array's codes say which of its elements the first one has.
+ * An array stands for the set of its elements.  Two elements are equal if they have equal numbers
+ * or equal fingerprints of 128 bits, as in collections of sets.  One dictionary codes the elements
+ * of both arrays, the first array's before the second's.  So an element of the second array is in
+ * the first array if its code is less than the first array's number of distinct elements.
  */
 
 #define PATIENCE 65536
 
 static const KeyHolder array_holder = { "set", "sets", "qsets_agg" };
 
-/* An array, its keys, and the code of each key. */
+/* An array with its keys, and the code of each key. */
 typedef struct KeySet
 {
 	ArrayType *array;
@@ -132,7 +134,7 @@ typedef struct KeySet
 	qb_keys kind;
 } KeySet;
 
-/* Two sets. */
+/* The two sets of a call. */
 typedef struct KeySets
 {
 	KeySet a;
@@ -140,10 +142,10 @@ typedef struct KeySets
 	qb_memory memory;
 	qset_dictionary dictionary;
 	SetCounts counts;
-	char *in_b; /* for each code: true if the second set has the element */
+	char *in_b; /* for each code: whether the second set has the element */
 } KeySets;
 
-/* The type of the elements, which the calling expression remembers. */
+/* Return the type of the elements, which the calling expression keeps in its fn_extra. */
 static KeyType *
 remembered_type(FunctionCallInfo fcinfo)
 {
@@ -154,7 +156,7 @@ remembered_type(FunctionCallInfo fcinfo)
 	return function->fn_extra;
 }
 
-/* Read an array and code its elements. */
+/* Read an array argument, and code its elements. */
 static void
 read_set(FunctionCallInfo fcinfo, int argument, KeySets *sets, KeySet *set)
 {
@@ -169,8 +171,8 @@ read_set(FunctionCallInfo fcinfo, int argument, KeySets *sets, KeySet *set)
 }
 
 /*
- * Check for interrupts now and then, in a loop over codes that is at its i-th code.  Each code may
- * cost a cache miss.
+ * Check for interrupts in every PATIENCE-th step of a loop over codes; i is the step.  Each step
+ * may cost a cache miss.
  */
 static inline void
 look_for_interrupts(int i)
@@ -179,7 +181,7 @@ look_for_interrupts(int i)
 		CHECK_FOR_INTERRUPTS();
 }
 
-/* Mark the elements of the second set, and count the elements that both sets have. */
+/* Set in_b[], and count the elements of the second set and the common elements. */
 static void
 count_common(KeySets *sets)
 {
@@ -198,7 +200,7 @@ count_common(KeySets *sets)
 	}
 }
 
-/* Read both arguments. */
+/* Read both array arguments, and count their elements. */
 static void
 read_sets(FunctionCallInfo fcinfo, KeySets *sets)
 {
@@ -223,7 +225,7 @@ counts_of(FunctionCallInfo fcinfo)
 
 SET_FUNCTIONS(qsets_keys, counts_of);
 
-/* qsets_intersect(key[], key[]): the common elements, each once, in the order of the first array. */
+/* qsets_intersect(key[], key[]): the distinct common elements, in the order of the first array. */
 PG_FUNCTION_INFO_V1(qsets_keys_intersect);
 Datum
 qsets_keys_intersect(PG_FUNCTION_ARGS)
@@ -254,8 +256,8 @@ qsets_keys_intersect(PG_FUNCTION_ARGS)
 }
 
 /*
- * qsets_id(key): the id of a set named by a key.  An integer, date, time or the like is its number;
- * any other key is its hash of 64 bits.
+ * qsets_id(key): the id of a set that is named by a key.  The id is the key's fingerprint: its
+ * value if the value has at most 64 bits, else its hash.
  */
 PG_FUNCTION_INFO_V1(qsets_id);
 Datum
@@ -275,8 +277,8 @@ qsets_id(PG_FUNCTION_ARGS)
 }
 
 /*
- * The function behind all SQL functions that take the id of a set in another type than bigint.  It
- * raises an error that says how to make the id.
+ * The C function of SQL functions whose set id has another type than bigint.  Raises an error that
+ * says how to make an id.
  */
 PG_FUNCTION_INFO_V1(qsets_other_id);
 Datum

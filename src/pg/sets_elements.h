@@ -1,6 +1,6 @@
 /*
  * sets_elements.h
- *		From keys of any type to elements of sets.
+ *		Converts keys of any type to elements of sets.
  *
  * src/pg/sets_elements.h
  */
@@ -29,9 +29,9 @@ extern uint32 *ElementsCode(KeyType *key, const ElementArray *array, qset_dictio
 /* sets_array.c */
 extern ArrayType *SetsFinishArray(ArrayType *array, uint64 count, Oid type, Size width);
 
-/* ---- questions about two sets ---- */
+/* ---- results for two sets ---- */
 
-/* The numbers of their elements. */
+/* The number of elements of the first set, of the second set, and of their intersection. */
 typedef struct SetCounts
 {
 	uint64 a;
@@ -39,7 +39,7 @@ typedef struct SetCounts
 	uint64 common;
 } SetCounts;
 
-/* The number of elements in at least one of the sets. */
+/* The number of elements of the union. */
 static inline uint64
 SetsEither(SetCounts n)
 {
@@ -53,14 +53,14 @@ SetsOnlyFirst(SetCounts n)
 	return n.a - n.common;
 }
 
-/* Common elements as a fraction of all; 0 for two empty sets. */
+/* The number of common elements divided by that of the union; 0 for two empty sets. */
 static inline double
 SetsJaccard(SetCounts n)
 {
 	return SetsEither(n) == 0 ? 0 : (double) n.common / (double) SetsEither(n);
 }
 
-/* Common elements as a fraction of the smaller set; 0 if it is empty. */
+/* The number of common elements divided by that of the smaller set; 0 if a set is empty. */
 static inline double
 SetsOverlap(SetCounts n)
 {
@@ -74,7 +74,7 @@ SetsContainAll(SetCounts n)
 	return n.common == n.b;
 }
 
-/* The SQL functions that ask about two arrays, which "counts_of" counts. */
+/* Defines the SQL functions of two arrays, whose SetCounts "counts_of" returns. */
 #define SET_FUNCTIONS(name, counts_of)                                                      \
 	SQL_FUNCTION(name##_intersect_count, Int64GetDatum((int64) counts_of(fcinfo).common));  \
 	SQL_FUNCTION(name##_union_count, Int64GetDatum((int64) SetsEither(counts_of(fcinfo)))); \

@@ -1,12 +1,12 @@
 /*
  * sets_functions.c
- *		qsets_agg and qsets_merge_agg, and the size of their states, for the planner; facts about a
- *		collection of sets, parts of a collection, and merging two collections; input and output.
+ *		Functions and aggregates of collections of sets; input and output.
  *
- * The state is an expanded qsets in the aggregate's context, and partial states travel as ordinary
- * values.  The type of the elements comes from the call.  It is determined once for a state and
- * kept in the state.  Transition functions run in aggregates only, so only the functions of that
- * aggregate get the state.  A NULL state means that no row has come.
+ * The aggregates are qsets_agg and qsets_merge_agg.  Their state is an expanded qsets in the
+ * aggregate's context, and partial states are passed as ordinary values.  The first row determines
+ * the type of the elements from the call's argument, and the state keeps the type.  A NULL state
+ * has no rows yet.  Transition functions run in aggregates only, so no other function receives a
+ * state.
  *
  * src/pg/sets_functions.c
  */
@@ -42,7 +42,10 @@ const AggregateFunctions sets_functions = {
 	.final = qsets_agg_final,
 };
 
-/* The state to change: the state argument, or a new state. */
+/*
+ * Return the state argument if it can be changed in place, else a new state.  The new state has the
+ * sets of the state argument.
+ */
 static SetsState *
 state_for_update(FunctionCallInfo fcinfo)
 {
@@ -63,7 +66,7 @@ state_for_update(FunctionCallInfo fcinfo)
 	return state;
 }
 
-/* The elements of a row: a single one, or those of an array. */
+/* The elements of a row: a single element, or the elements of an array. */
 typedef struct Elements
 {
 	Datum one;
@@ -71,7 +74,7 @@ typedef struct Elements
 	ElementArray all;
 } Elements;
 
-/* Set the type of the elements.  If the argument is an array, that is the type of its elements. */
+/* Set the type of the elements: the argument's type, or the element type of an array argument. */
 static void
 learn_type(FunctionCallInfo fcinfo, SetsState *state)
 {
@@ -96,7 +99,7 @@ elements_of(Elements *elements, const SetsState *state, Datum argument)
 	elements->all = (ElementArray){ &elements->one, &elements->none, 1 };
 }
 
-/* qsets_agg_trans(qsets, set_id bigint, element): "element" may be an array of elements */
+/* qsets_agg_trans(qsets, set_id bigint, element): adds an element, or all elements of an array */
 PG_FUNCTION_INFO_V1(qsets_agg_trans);
 Datum
 qsets_agg_trans(PG_FUNCTION_ARGS)
@@ -122,10 +125,13 @@ qsets_agg_trans(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
 
-/* A collection below this size in bytes is copied into the context that all states of the aggregate share. */
+/* A collection of fewer bytes is copied into the context that all states of the aggregate share. */
 #define LARGE_COLLECTION 65536
 
-/* Make the first collection the state without a copy; false if it is too small or may not be changed. */
+/*
+ * Make a row's collection the state, without a copy.  False: a state exists, or the collection is
+ * small or read-only.
+ */
 static bool
 take_over(FunctionCallInfo fcinfo, Datum *state)
 {
@@ -142,7 +148,7 @@ take_over(FunctionCallInfo fcinfo, Datum *state)
 	return true;
 }
 
-/* qsets_merge_trans(qsets, qsets): add a row of qsets_merge_agg, or a partial state. */
+/* qsets_merge_trans(qsets, qsets): adds a row of qsets_merge_agg, or a partial state. */
 PG_FUNCTION_INFO_V1(qsets_merge_trans);
 Datum
 qsets_merge_trans(PG_FUNCTION_ARGS)
@@ -162,22 +168,22 @@ qsets_merge_trans(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
 
-/* qsets_agg_final(qsets): the state, to be read where it is. */
+/* qsets_agg_final(qsets): returns a read-only pointer to the state, without a copy. */
 SQL_FUNCTION(qsets_agg_final, AggregateFinal(fcinfo, &sets_state_type));
 
-/* ---- the size of a state, and what combining partial states costs ---- */
+/* ---- the size of a state, and the cost of combining partial states, for the planner ---- */
 
-/* Bytes of the first tables of ids, elements and rows. */
+/* Bytes of the tables of ids, elements and rows when they are first allocated. */
 #define SMALLEST 4096
 
 /*
- * Bytes of a row in an array that grows by doubling; then the most bytes of an id or an element
- * that got a number.
+ * ROW: average bytes for a row, in an array that grows by doubling.  LABEL: the most bytes for an
+ * id or an element in its dictionary.
  */
 #define ROW   (1.5 * sizeof(uint64))
 #define LABEL (3 * sizeof(qset_slot) + 1.5 * sizeof(uint64))
 
-/* Bytes of a state.  "keys" are the ids of sets.  The number of distinct elements is not known. */
+/* Estimate the bytes of a state with "keys" sets, as if all elements were distinct. */
 static double
 state_space(const Const *template, double keys, double rows)
 {
@@ -186,20 +192,19 @@ state_space(const Const *template, double keys, double rows)
 
 SQL_FUNCTION(qsets_support, StateSizeSupport(fcinfo, state_space));
 
-/* The declared cost of adding a row.  The leader takes the row in once more, at the same cost. */
+/* The cost of adding a row, in units of cpu_operator_cost: the transition function's COST. */
 #define COST_OF_ROW 10
 
 /*
- * Planner support of the combine function of qsets_agg.  The leader takes in the rows of
- * all partial collections, so in the ordinary parallel plan it has as much to do as one
- * process that makes the collection alone.
+ * Planner support of the combine function of qsets_agg.  The leader adds the rows of all partial
+ * states.  So it has as much work as a process that makes the collection without workers.
  */
 PG_FUNCTION_INFO_V1(qsets_combine_support);
 Datum
 qsets_combine_support(PG_FUNCTION_ARGS)
 {
 	SupportRequestCost *request = (SupportRequestCost *) PG_GETARG_POINTER(0);
-	double processes = Max(max_parallel_workers_per_gather, 1); /* as the planner counts them */
+	double processes = Max(max_parallel_workers_per_gather, 1); /* as the planner assumes */
 	double rows;
 	double groups;
 
@@ -211,9 +216,9 @@ qsets_combine_support(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(request);
 }
 
-/* ---- facts and parts of a collection, and merging two ---- */
+/* ---- facts and subsets of a collection, and merging two collections ---- */
 
-/* The collection that has, for each id, the union of both collections' sets. */
+/* Return a collection that has, for each id, the union of both arguments' sets. */
 static Datum
 merge(FunctionCallInfo fcinfo)
 {
@@ -233,7 +238,7 @@ merge(FunctionCallInfo fcinfo)
 
 SQL_FUNCTION(qsets_merge, MergeUnlessNull(fcinfo, merge));
 
-/* Answer a question about a collection, the first argument. */
+/* Call "answer" with the collection in the first argument. */
 static Datum
 ask(FunctionCallInfo fcinfo, Datum (*answer)(FunctionCallInfo fcinfo, const qset_collection *c))
 {
@@ -252,7 +257,7 @@ count_of(FunctionCallInfo fcinfo, const qset_collection *c)
 	return Int64GetDatum((int64) c->sets);
 }
 
-/* qsets_count(qsets): number of sets */
+/* qsets_count(qsets): the number of sets */
 SQL_FUNCTION(qsets_count, ask(fcinfo, count_of));
 
 static Datum
@@ -274,7 +279,7 @@ ids_of(FunctionCallInfo fcinfo, const qset_collection *c)
 	return array_of(c->id, c->sets);
 }
 
-/* qsets_ids(qsets): the sets' ids, ascending */
+/* qsets_ids(qsets): an array of the sets' ids, ascending */
 SQL_FUNCTION(qsets_ids, ask(fcinfo, ids_of));
 
 static Datum
@@ -285,7 +290,7 @@ cardinality_of(FunctionCallInfo fcinfo, const qset_collection *c)
 	return Int64GetDatum(set < 0 ? 0 : qset_set_size(c, set));
 }
 
-/* qsets_cardinality(qsets, id): 0 if there is no such set; no set is empty */
+/* qsets_cardinality(qsets, id): the number of the set's elements; 0: no set has this id */
 SQL_FUNCTION(qsets_cardinality, ask(fcinfo, cardinality_of));
 
 static Datum
@@ -311,10 +316,10 @@ elements_of_set(FunctionCallInfo fcinfo, const qset_collection *c)
 	return array_of(number, size);
 }
 
-/* qsets_elements(qsets, id): the elements as numbers, ascending; no rows if there is no such set */
+/* qsets_elements(qsets, id): an ascending array of the elements as numbers; empty: no such set */
 SQL_FUNCTION(qsets_elements, ask(fcinfo, elements_of_set));
 
-/* The non-null ids of an array. */
+/* Return the ids of an array, without NULLs. */
 static int64 *
 ids_argument(ArrayType *array, uint64 *count)
 {
@@ -333,7 +338,7 @@ ids_argument(ArrayType *array, uint64 *count)
 	return id;
 }
 
-/* qsets_subset(qsets, ids bigint[]): the sets with these ids; missing ones are ignored */
+/* qsets_subset(qsets, ids bigint[]): the sets with these ids; ids without a set are ignored */
 PG_FUNCTION_INFO_V1(qsets_subset);
 Datum
 qsets_subset(PG_FUNCTION_ARGS)
@@ -364,7 +369,7 @@ intersect_count_of(FunctionCallInfo fcinfo, const qset_collection *c)
 									  qset_set_size(c, b)));
 }
 
-/* qsets_intersect_count(qsets, id, id): 0 if one of the sets is missing */
+/* qsets_intersect_count(qsets, id, id): the number of common elements; 0 if an id has no set */
 SQL_FUNCTION(qsets_intersect_count, ask(fcinfo, intersect_count_of));
 
 /* Columns of qsets_info(), in the order of its declaration. */
@@ -413,7 +418,7 @@ SQL_FUNCTION(qsets_info, ask(fcinfo, info_of));
 
 /* ---- input, output and comparison ---- */
 
-/* Read all of a value that was made outside. */
+/* Validate a user's bytes by reading a collection from the bytes. */
 static qb_status
 validate(const uint8 *bytes, size_t length, const qb_memory *memory)
 {
@@ -427,7 +432,7 @@ validate(const uint8 *bytes, size_t length, const qb_memory *memory)
 	return status;
 }
 
-/* Raise an error if what a valid value records about its elements contradicts itself. */
+/* Raise an error if the facts that a valid value stores about its elements are inconsistent. */
 static void
 check(struct varlena *value, int sqlstate)
 {

@@ -1,12 +1,11 @@
 /*
  * sets_pairs.c
- *		qsets_pairs and qsets_nearest: what a call asks for, and the rows that it returns;
- *		qsets_pairs_plan.
+ *		qsets_pairs and qsets_nearest: their arguments and rows; qsets_pairs_plan.
  *
- * In FROM all rows go into the tuple store that PostgreSQL would fill anyway.  It goes to disk
- * beyond work_mem.  Parallel workers may help.  In the select list this process alone returns rows
- * one by one, and stops when the query wants no more.  Only "top" within one collection has to
- * collect all pairs first.
+ * A call in a Function Scan puts all rows into a tuple store, which PostgreSQL writes to disk
+ * beyond work_mem.  This call may use parallel workers.  A call in the select list returns rows
+ * one by one, without workers, and ends when the query needs no more rows.  Before its first row,
+ * qsets_pairs with "top" within one collection must collect all pairs.
  *
  * src/pg/sets_pairs.c
  */
@@ -20,11 +19,11 @@
 #include "utils/memutils.h"
 
 /*
- * ---- what the arguments ask for ----
+ * ---- arguments ----
  *
- * The prepared input may be as large as a hash table (work_mem, hash_mem_multiplier), or a few
- * times as large as the collections, which are in memory anyway.  So there is always a method that
- * fits.
+ * The memory limit of the prepared input is that of a hash table (work_mem, hash_mem_multiplier),
+ * or a few times the size of the collections if that is more.  So "auto" always finds a method
+ * that fits.
  */
 
 static int
@@ -61,9 +60,9 @@ top_argument(FunctionCallInfo fcinfo, int argument)
 }
 
 /*
- * Read the arguments min_count, min_jaccard and top; "first" is the position of min_count.  If no
- * limit is given, pairs with one common element are left out, since nearly any two sets may have
- * one.
+ * Read the arguments min_count, min_jaccard and top; "first" is the position of min_count.  If
+ * these arguments set no limit, min_count is 2, since nearly all pairs may have one common
+ * element.
  */
 void
 PairsFilter(FunctionCallInfo fcinfo, int first, qset_filter *filter)
@@ -81,7 +80,6 @@ PairsFilter(FunctionCallInfo fcinfo, int first, qset_filter *filter)
 						errhint("It is a share: 0.8 is 80 %%.")));
 }
 
-/* Read the argument order_by. */
 qset_order
 PairsOrder(FunctionCallInfo fcinfo, int argument)
 {
@@ -137,15 +135,14 @@ end_collections(const PairsLayout *layout, SetsReader *reader)
 /*
  * ---- the best pairs of each set, with their ranks ----
  *
- * A search with "top" gives the pairs of one set after those of another, in the order of the other
- * sets.  Here the pairs of one set are collected and sorted.  So no more than one set's pairs are
- * in memory.  Any kind of search can be used.
+ * A search returns pairs ordered by their first set, then by their second set.  The functions below
+ * collect and sort the pairs with the same first set.  So the pairs of only one set are in memory.
  */
 
-/* Pairs that are collected between two looks for interrupts. */
+/* The number of pairs that are collected between two checks for interrupts. */
 #define PATIENCE 16384
 
-/* Collect the pairs of the next set, the best first; false: there are no more. */
+/* Collect the pairs of the next set, the best first; false: no set is left. */
 static bool
 collect(PairScan *scan)
 {
@@ -167,12 +164,12 @@ collect(PairScan *scan)
 		qset_best_offer(best, pair);
 	}
 	if (pair)
-		scan->next--; /* the first pair of the set after this one */
+		scan->next--; /* return the first pair of the following set again */
 	qset_best_sort(best, &scan->memory);
 	return true;
 }
 
-/* The next pair, with its rank among those of its first set; NULL: there are no more. */
+/* Return the next pair, with its rank among the pairs of its first set; NULL: no pair is left. */
 static const qset_pair *
 next_ranked(PairScan *scan, int64 *rank)
 {
@@ -192,8 +189,8 @@ next_ranked(PairScan *scan, int64 *rank)
 /* ---- rows ---- */
 
 /*
- * Within one collection each set has found its best pairs, so a pair may have been found by both of
- * its sets.  Keep each pair once.
+ * Collect all pairs of a search with "top" within one collection, and remove duplicates.  A pair
+ * occurs twice if it is among the best pairs of both its sets.
  */
 static void
 finish_top(PairScan *scan)
@@ -217,7 +214,7 @@ open_read(FunctionCallInfo fcinfo, const PairsLayout *layout, PairScan *scan, qs
 	end_collections(layout, reader);
 }
 
-/* Open the pairs that a call asks for; NULL if a collection is NULL. */
+/* Open a scan of the pairs that a call requests; NULL: a collection argument is NULL. */
 PairScan *
 PairsOpen(FunctionCallInfo fcinfo, const PairsLayout *layout, bool parallel)
 {
@@ -241,7 +238,7 @@ PairsOpen(FunctionCallInfo fcinfo, const PairsLayout *layout, bool parallel)
 	return scan;
 }
 
-/* Store the next row in columns; false: there are no more rows. */
+/* Store the next row's columns in "values"; false: no row is left. */
 bool
 PairsNextRow(PairScan *scan, Datum *values)
 {
@@ -279,7 +276,7 @@ store_rows(FunctionCallInfo fcinfo, const PairsLayout *layout)
 	return (Datum) 0;
 }
 
-/* What is kept between two rows in the select list. */
+/* The state of a call in the select list, kept from row to row. */
 typedef struct Rows
 {
 	PairScan *scan;
@@ -296,7 +293,7 @@ open_rows(FunctionCallInfo fcinfo, const PairsLayout *layout)
 	return rows;
 }
 
-/* Return the next row, as a function that returns one row for each call. */
+/* Return the next row of a call in the select list. */
 static Datum
 return_row(FunctionCallInfo fcinfo, const PairsLayout *layout)
 {
@@ -321,7 +318,7 @@ return_row(FunctionCallInfo fcinfo, const PairsLayout *layout)
 	SRF_RETURN_NEXT(call, HeapTupleGetDatum(heap_form_tuple(rows->descriptor, values, nulls)));
 }
 
-/* Return the rows of a function in the way that its caller prefers. */
+/* Store all rows if the caller prefers a tuple store, else return one row. */
 static Datum
 return_rows(FunctionCallInfo fcinfo, PGFunction function)
 {
@@ -353,7 +350,7 @@ static const PairsLayout forms[] = {
 	{ .function = qsets_nearest_between, .columns = 1, .options = 2, .ranked = true },
 };
 
-/* The layout of a C function; NULL if it is not one of ours that return pairs. */
+/* The layout of a C function; NULL: it is not one of the four functions in forms[]. */
 const PairsLayout *
 PairsLayoutOf(PGFunction function)
 {
@@ -366,11 +363,11 @@ PairsLayoutOf(PGFunction function)
 }
 
 /*
- * ---- the cost of each method, the choice, and where it runs ----
+ * ---- qsets_pairs_plan(): the costs of the methods, and the chosen method ----
  *
- * Costs and the choice are those of the CPU.  A GPU knows its own costs only after it
- * has made the index.  The paper's techniques that "auto" never takes have no expected
- * time: their cost is a guess.
+ * Costs and the chosen method are those of the CPU, because a GPU estimates its costs only after
+ * it has made the index.  The paper's techniques that "auto" never takes have no expected time,
+ * because their costs are guesses.
  */
 
 /* Columns of qsets_pairs_plan(), in the order of its declaration. */
@@ -387,7 +384,7 @@ enum
 	PLAN_COLUMNS
 };
 
-/* Text with further facts about a method. */
+/* Return a note with more facts about a method, or NULL: no note. */
 static char *
 note_of(const qset_plan *plan, int method)
 {
@@ -401,7 +398,7 @@ note_of(const qset_plan *plan, int method)
 	return method == QSET_BITMAP && plan->resident ? "all bitmaps at once" : NULL;
 }
 
-/* Where pairs would be found, and the reason for it. */
+/* Whether a GPU would find the pairs, and the reason. */
 typedef struct SearchDevice
 {
 	bool gpu;
@@ -424,7 +421,7 @@ fill_plan(const qset_plan *plan, int method, const SearchDevice *device, Datum *
 	values[PLAN_REASON] = CStringGetTextDatum(device->why);
 }
 
-/* qsets_pairs_plan(qsets, min_count, min_jaccard, top, method): a row for each method */
+/* qsets_pairs_plan(qsets, min_count, min_jaccard, top, method): one row for each method */
 PG_FUNCTION_INFO_V1(qsets_pairs_plan);
 Datum
 qsets_pairs_plan(PG_FUNCTION_ARGS)
@@ -458,8 +455,8 @@ qsets_pairs_plan(PG_FUNCTION_ARGS)
 }
 
 /*
- * Planner support of qsets_pairs.  It gives no answer.  But the planner asks for the
- * number of rows before it makes paths.  That loads the module in time for its hook
- * (scan/sets/pairs.c) to see a session's first query.
+ * Planner support of qsets_pairs, which answers no request.  The planner calls this function for
+ * the number of rows before it makes paths.  The call loads the module, and installs the module's
+ * hook (scan/sets/pairs.c) before the hook is needed for a session's first query.
  */
 SQL_FUNCTION(qsets_pairs_support, PointerGetDatum(NULL));

@@ -1,37 +1,42 @@
 /*
  * sets_parallel.c
- *		All pairs of sets: sharing the rows among parallel workers, and returning their pairs
- *		in order.
+ *		All pairs of sets: splits the rows among parallel workers, and returns the pairs in order.
  *
- * The planner cannot split a function that returns rows.  A parallel-aware node could
- * replace it in few of the places where qsets_pairs is called.  Below Gather the order
- * of the pairs is lost.  On the inner side of a join (FROM collection,
- * qsets_pairs(collection.sets)) each worker would run the node in full.  In INSERT
- * there are no parallel plans.  So the process that pulls the pairs starts PostgreSQL's
- * parallel workers itself, as building an index does.  They obey the limits of
- * settings, report their errors, and end with a (sub)transaction that fails.
+ * The planner cannot split a function that returns rows.  A parallel-aware node in place of the
+ * function would not suit most calls of qsets_pairs:
  *
- * Parallel mode lasts from the start to the end of one scan.  Nothing may be written
- * meanwhile, so a caller that returns rows before the end must run in a query that is
- * in parallel mode itself.  A parallel worker starts no workers.
+ *	- Below Gather the order of the pairs is lost.
+ *	- On the inner side of a join (FROM collection, qsets_pairs(collection.sets)) each worker would
+ *	  run the whole node.
+ *	- INSERT has no parallel plans.
  *
- * What is shared
+ * So the process that pulls the pairs, the leader, starts PostgreSQL's parallel workers itself, as
+ * building an index does.  The server's settings limit the number of workers.  The workers report
+ * their errors to the leader, and end if the leader's (sub)transaction fails.
  *
- * 	a segment		the prepared input (sets/block.h), once for all; read only
- * 	SharedPairs		where the input is; the ranges of rows ("shards"), each of about
- * 					the same work; which shard is the next to be taken
- * 	queues			one for each worker: its pairs, on their way to the leader
+ * Parallel mode lasts from the start to the end of one scan.  In parallel mode nothing may be
+ * written, so a caller that returns rows before the scan ends must run in a query that is in
+ * parallel mode.  A parallel worker starts no workers.
  *
- * Each process takes a shard, counts its pairs, and takes the next shard.  The leader
- * returns the pairs of shard 0, then those of shard 1, and so on; each worker sends its
- * shards in that order anyway.  While the pairs of the current shard have not arrived,
- * the leader counts shards itself, and keeps up to KEEP of their pairs.  This cannot
- * wait for ever.  Shards are taken in order, so some process has taken the current
- * shard, and all earlier pairs of that process have been returned.
+ * Shared memory:
  *
- * If shared memory is short, or all segments are in use, there are no workers, and that
- * is no error. (If another query takes the memory between our look and the allocation,
- * PostgreSQL raises an error.)
+ * 	a segment		the prepared input (sets/block.h), read only
+ * 	SharedPairs		the handle of this segment; the ranges of rows ("shards"), each of about
+ * 					the same work; the number of the next shard to take
+ * 	queues			for each worker, a queue that sends its pairs to the leader
+ *
+ * Each process takes a shard, finds the shard's pairs, and takes the next shard.  The leader
+ * returns the pairs of shard 0, then those of shard 1, and so on.  Each worker sends its shards in
+ * ascending order.  While no pairs of the current shard have arrived, the leader takes shards
+ * itself, and keeps up to KEEP pairs of these shards.
+ *
+ * The leader never waits for ever.  Shards are taken in order, so some process has taken the
+ * current shard.  The leader has already returned all earlier pairs of that process, so the
+ * process is not blocked by a full queue.
+ *
+ * If shared memory is short, or all segments are in use, the scan has no workers, which is no
+ * error.  PostgreSQL raises an error only if another query takes the memory between SegmentsFit()
+ * and the allocation.
  *
  * src/pg/sets_parallel.c
  */
@@ -52,24 +57,24 @@
 #include "utils/snapmgr.h"
 #include "utils/wait_event.h"
 
-/* The most pairs of later shards that the leader keeps. */
+/* The most pairs that the leader keeps of shards that are not current yet. */
 #define KEEP (64 * PAIRS_BATCH)
 
 typedef struct SharedPairs
 {
-	dsm_handle block;
-	uint32 shards;
-	pg_atomic_uint32 next;               /* the next shard to take */
-	pg_atomic_uint32 stop;               /* the leader wants no more pairs: workers stop */
+	dsm_handle block;                    /* segment with the prepared input */
+	uint32 shards;                       /* number of shards */
+	pg_atomic_uint32 next;               /* number of the next shard to take */
+	pg_atomic_uint32 stop;               /* not 0: the leader needs no more pairs */
 	uint64 first[FLEXIBLE_ARRAY_MEMBER]; /* rows of shard i: first[i] .. first[i + 1] - 1 */
 } SharedPairs;
 
-/* The head of a message in a queue; its pairs follow. */
+/* The head of a message in a queue.  The message's pairs follow the head. */
 typedef struct Message
 {
-	uint32 shard;
-	uint32 pairs;
-	bool last; /* true in the last message of a shard */
+	uint32 shard; /* number of the shard */
+	uint32 pairs; /* number of pairs in the message */
+	bool last;    /* true in the last message of a shard */
 } Message;
 
 /* The leader's end of a queue. */
@@ -77,14 +82,14 @@ typedef struct Source
 {
 	shm_mq_handle *queue;   /* NULL: no more messages will come */
 	const Message *message; /* the message whose pairs are being returned, or NULL */
-	uint32 used;            /* number of the message's pairs that were returned */
+	uint32 used;            /* number of the message's pairs that have been returned */
 } Source;
 
 /* A shard that the leader has taken. */
 typedef struct LeaderShard
 {
 	uint32 shard;
-	uint64 end; /* position in "kept" where its pairs end */
+	uint64 end; /* index in "kept" after the last pair of the shard */
 } LeaderShard;
 
 struct PairWorkers
@@ -94,14 +99,14 @@ struct PairWorkers
 	SharedPairs *shared;
 	qb_memory memory;
 	Source *source;
-	uint32 next; /* the current shard, whose pairs are returned */
+	uint32 next; /* number of the current shard, whose pairs are returned */
 	const ActivityHandle *activity;
 
-	/* The leader's own counting. */
-	bool helps;
+	/* The leader's own shards. */
+	bool helps; /* the leader may take another shard */
 	qset_job job;
-	bool counting;             /* the leader has not finished the last of its shards */
-	LeaderShard *leader_shard; /* from leader_first to leader_end - 1: pairs to be returned */
+	bool counting;             /* the leader has not found all pairs of its last shard */
+	LeaderShard *leader_shard; /* pairs to be returned: leader_first to leader_end - 1 */
 	uint32 leader_first;
 	uint32 leader_end;
 	qset_pair *kept;
@@ -109,9 +114,9 @@ struct PairWorkers
 	uint64 kept_end;
 };
 
-/* ---- the pairs, in the order of the shards ---- */
+/* ---- returning pairs in the order of the shards ---- */
 
-/* Receive the next message of a queue, if it has come. */
+/* Receive the next message of a queue if the message has arrived. */
 static void
 receive(Source *source)
 {
@@ -131,7 +136,7 @@ receive(Source *source)
 	Assert(bytes == sizeof(Message) + source->message->pairs * sizeof(qset_pair));
 }
 
-/* Copy pairs of the current shard out of a message. */
+/* Copy pairs of the current shard from a message to "out", and return their number. */
 static uint64
 take_message(PairWorkers *w, Source *source, qset_pair *out, uint64 room)
 {
@@ -150,8 +155,8 @@ take_message(PairWorkers *w, Source *source, qset_pair *out, uint64 room)
 }
 
 /*
- * Take pairs from the queues: those of the current shard, and then of the shards after it.  *open:
- * more messages may come in a queue.
+ * Copy pairs of the current shard and of following shards from the queues to "out", and return
+ * their number.  *open: at least one queue may receive more messages.
  */
 static uint64
 take_messages(PairWorkers *w, qset_pair *out, uint64 room, bool *open)
@@ -185,7 +190,7 @@ leader_is_next(const PairWorkers *w)
 	return w->leader_first < w->leader_end && w->leader_shard[w->leader_first].shard == w->next;
 }
 
-/* Count pairs of the shard that the leader has taken; 0: the shard is done. */
+/* Find more pairs of the leader's last shard; 0: the shard has no more pairs. */
 static uint64
 count_leader_pairs(PairWorkers *w, qset_pair *out, uint64 room)
 {
@@ -196,7 +201,7 @@ count_leader_pairs(PairWorkers *w, qset_pair *out, uint64 room)
 	return count;
 }
 
-/* Take pairs of the current shard that the leader has counted itself. */
+/* Copy pairs of the current shard, which the leader has taken, to "out", and return their number. */
 static uint64
 take_leader_pairs(PairWorkers *w, qset_pair *out, uint64 room)
 {
@@ -223,8 +228,8 @@ take_leader_pairs(PairWorkers *w, qset_pair *out, uint64 room)
 }
 
 /*
- * Let the leader count its unfinished shard, or a new one.  False: no shards are left, or no room
- * for pairs.
+ * Find pairs of the leader's unfinished shard, or take a new shard.  False: no shard is left, or
+ * the leader keeps KEEP pairs already.
  */
 static bool
 count_ahead(PairWorkers *w)
@@ -246,7 +251,7 @@ count_ahead(PairWorkers *w)
 		qset_job_shard(&w->job, w->shared->first[shard], w->shared->first[shard + 1], 1);
 		w->counting = true;
 		if (leader_is_next(w))
-			return true; /* the shard is the current one, so its pairs need not be kept */
+			return true; /* take_leader_pairs() finds the pairs of the current shard */
 	}
 	count = count_leader_pairs(w, w->kept + w->kept_end, PAIRS_BATCH);
 	w->kept_end += count;
@@ -254,13 +259,13 @@ count_ahead(PairWorkers *w)
 	return true;
 }
 
-/* Wait until a worker sends something. */
+/* Wait for a message from a worker; "open" false: no message can arrive, so raise an error. */
 static void
 wait(PairWorkers *w, bool open)
 {
 	if (!open)
 	{
-		/* raises the error of a worker that ended early */
+		/* If a worker failed, this call raises the worker's error. */
 		WaitForParallelWorkersToFinish(w->context);
 		elog(ERROR, "lost connection to parallel worker");
 	}
@@ -268,7 +273,7 @@ wait(PairWorkers *w, bool open)
 	ResetLatch(MyLatch);
 }
 
-/* Report the rows of all shards that have been taken. */
+/* Report the number of rows in all shards that have been taken. */
 static void
 report(const PairWorkers *w)
 {
@@ -277,7 +282,7 @@ report(const PairWorkers *w)
 	ActivitySet(w->activity, ACTIVITY_DONE, w->shared->first[Min(taken, w->shared->shards)]);
 }
 
-/* Return up to "room" further pairs, in the order of the shards; 0: there are no more. */
+/* Write up to "room" pairs, in the order of the shards; returns their number, or 0 at the end. */
 uint64
 PairWorkersNext(PairWorkers *w, qset_pair *out, uint64 room)
 {
@@ -301,24 +306,24 @@ PairWorkersNext(PairWorkers *w, qset_pair *out, uint64 room)
 	return count;
 }
 
-/* ---- sharing out ---- */
+/* ---- splitting the rows ---- */
 
-/* Keys in the table of contents of the workers' memory. */
+/* Keys in the table of contents (shm_toc) of the parallel context. */
 #define KEY_SHARED 1
 #define KEY_QUEUES 2
 
-/* Shards for each process.  With more shards the wait for the last one is shorter. */
+/* The number of shards per process.  With more shards, the leader waits less for the last shard. */
 #define SHARDS_EACH 64
 
-/* Bytes of a queue.  A worker that finds many pairs sends this much in some milliseconds. */
+/* Bytes of a queue.  A worker that finds many pairs fills a queue in some milliseconds. */
 #define QUEUE_BYTES (256 * 1024)
 
-/* Memory is cleared in pieces of this size, with a check for interrupts after each. */
+/* Bytes of shared memory that are cleared between two checks for interrupts. */
 #define CLEAR_BYTES (16 * 1024 * 1024)
 
 /*
- * Milliseconds for a unit of cost, as in parallel_setup_cost.  The unit is reading a
- * page, which takes roughly this long.
+ * Milliseconds for a unit of the planner's costs, such as parallel_setup_cost.  The unit is the
+ * cost of reading a page.
  */
 #define MS_OF_COST 0.01
 
@@ -335,7 +340,7 @@ worker_stop(void *context)
 	return pg_atomic_read_u32(&shared->stop) != 0;
 }
 
-/* Send the pairs of a shard; false: the leader wants no more. */
+/* Send the pairs of a shard to the leader; false: the leader needs no more pairs. */
 static bool
 send_shard(qset_job *job, shm_mq_handle *queue, uint32 shard)
 {
@@ -362,7 +367,7 @@ send_shard(qset_job *job, shm_mq_handle *queue, uint32 shard)
 	return true;
 }
 
-/* Entry of a parallel worker. */
+/* The main function of a parallel worker. */
 void
 SetsPairsWorker(dsm_segment *segment, shm_toc *toc)
 {
@@ -380,7 +385,7 @@ SetsPairsWorker(dsm_segment *segment, shm_toc *toc)
 	queue = shm_mq_attach(mine, segment, NULL);
 	block = dsm_attach(shared->block);
 	if (block == NULL)
-		return; /* the leader is gone */
+		return; /* the leader has ended */
 	SetsCheck(qset_job_open(&job, dsm_segment_address(block), qset_kernels_now(),
 							ContextMemory(CurrentMemoryContext, &memory), &interrupt));
 	while ((shard = pg_atomic_fetch_add_u32(&shared->next, 1)) < shared->shards)
@@ -397,8 +402,8 @@ SetsPairsWorker(dsm_segment *segment, shm_toc *toc)
 /* ---- start ---- */
 
 /*
- * The number of workers that pay for counting these rows by this method.  Each process should have
- * at least as much work as starting a worker costs.
+ * The number of workers that are worth starting for this method.  Each process should have at least
+ * as much work as starting a worker costs.
  */
 int
 PairWorkersPlanned(const qset_plan *plan, int method)
@@ -434,7 +439,10 @@ clear(char *memory, Size bytes)
 	}
 }
 
-/* Memory for the prepared input; NULL if there is no room for it and the other shared memory. */
+/*
+ * Create a zeroed segment of "bytes" bytes for the prepared input.  NULL: no segment is free, or
+ * less than bytes + others of shared memory are free.
+ */
 static dsm_segment *
 create_block(Size bytes, Size others)
 {
@@ -448,7 +456,10 @@ create_block(Size bytes, Size others)
 	return block;
 }
 
-/* A parallel context with its memory, in parallel mode; NULL: no shared memory segment was free. */
+/*
+ * Enter parallel mode, and create a parallel context with "shared" bytes and the queues.  NULL: no
+ * segment was free, and parallel mode has ended.
+ */
 static ParallelContext *
 create_context(int workers, Size shared)
 {
@@ -485,7 +496,7 @@ create_queues(PairWorkers *w)
 	shm_toc_insert(w->context->toc, KEY_QUEUES, queues);
 }
 
-/* Write what workers need: where the input is, and its shards. */
+/* Create the SharedPairs for the workers. */
 static void
 create_shared(PairWorkers *w, uint32 shards)
 {
@@ -519,9 +530,9 @@ launch(PairWorkers *w)
 }
 
 /*
- * Write the prepared input into shared memory, start workers, and free the preparation.  NULL if
- * shared memory is short; then nothing has changed.  Progress is reported in "activity" as long as
- * the workers exist.
+ * Write the prepared input into shared memory, start workers, and free the preparation.  NULL:
+ * shared memory or a segment is missing, and the preparation is unchanged.  Progress is reported in
+ * "activity" until PairWorkersEnd().
  */
 PairWorkers *
 PairWorkersStart(qset_preparation *preparation, int workers, const ActivityHandle *activity)
@@ -563,7 +574,7 @@ PairWorkersLaunched(const PairWorkers *w)
 	return w->context->nworkers_launched;
 }
 
-/* End the workers, even if they are not done. */
+/* End the workers, even if they have not found all pairs, and free the shared memory. */
 void
 PairWorkersEnd(PairWorkers *w)
 {

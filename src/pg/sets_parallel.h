@@ -1,6 +1,6 @@
 /*
  * sets_parallel.h
- *		All pairs of sets: parallel workers that share out the rows.
+ *		All pairs of sets: parallel workers that divide the rows among themselves.
  *
  * src/pg/sets_parallel.h
  */
@@ -11,7 +11,7 @@
 #include "pgbase/activity.h"
 #include "sets/pairs.h"
 
-/* How many pairs are pulled at once. */
+/* The most pairs that are pulled in one call. */
 #define PAIRS_BATCH 1024
 
 typedef struct PairWorkers PairWorkers;

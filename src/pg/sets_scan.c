@@ -1,12 +1,13 @@
 /*
  * sets_scan.c
- *		All pairs of sets: pulling pairs from the prepared input.
+ *		All pairs of sets: pulls pairs from the prepared input, or from a GPU.
  *
- * The collections are read, measured and written into one block, by the method that costs least.
- * After that only the block, the ids and a row of counters are needed.  Pairs are pulled from the
- * block in batches by this process.  If there is enough to do, parallel workers help
- * (sets_parallel.c).  Pairs can also come from a GPU, which may still have the collection from an
- * earlier query.  The pairs and their order are always the same.
+ * The collections are read and measured, and the cheapest method is chosen.  The input is written
+ * into one block in the form that this method needs.  After that only the block, the ids of the
+ * sets and one row of counters are needed.  This process pulls pairs from the block in batches.
+ * For a large input, parallel workers help (sets_parallel.c).  A GPU can also find the pairs, and
+ * may have cached the collection in an earlier query.  The pairs and their order do not depend on
+ * the process or device that finds the pairs.
  *
  * src/pg/sets_scan.c
  */
@@ -18,7 +19,7 @@
 #include "sets/collection.h"
 #include "utils/memutils.h"
 
-/* Raise an error unless both collections have elements of one kind. */
+/* Raise an error if the two collections have elements of different key families or widths. */
 static void
 check_keys(const qset_request *request)
 {
@@ -28,7 +29,7 @@ check_keys(const qset_request *request)
 		SetsCheckSame(&a->keys, a->wide, &b->keys, b->wide);
 }
 
-/* Measure the input and choose a method. */
+/* Check and measure the input, and choose a method. */
 void
 PairsPrepare(qset_preparation *preparation, const qset_request *request)
 {
@@ -56,7 +57,7 @@ sizes_of(const qb_memory *memory, const qset_collection *c)
 	return size;
 }
 
-/* A new scan in the current context, where the request allocates, too. */
+/* Create a scan in the current context.  The request then allocates in this context, too. */
 PairScan *
 PairScanCreate(qset_request *request)
 {
@@ -74,7 +75,10 @@ end_activity(void *activity)
 	ActivityEnd(activity);
 }
 
-/* Report the scan's progress while its context exists, and count the pairs that it finds. */
+/*
+ * Report the scan's progress until the current context is reset.  From now on the scan's pairs are
+ * counted in qsketch_stat.
+ */
 void
 PairScanShow(PairScan *scan)
 {
@@ -85,7 +89,7 @@ PairScanShow(PairScan *scan)
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &scan->callback);
 }
 
-/* Show in the progress view that the search runs, and that it goes through "rows" rows. */
+/* Show in the progress view that the search runs, with "rows" rows in all. */
 static void
 show_search(const PairScan *scan, uint64 rows, bool on_gpu)
 {
@@ -95,7 +99,7 @@ show_search(const PairScan *scan, uint64 rows, bool on_gpu)
 	ActivitySet(&scan->activity, ACTIVITY_PHASE, PHASE_RUNNING);
 }
 
-/* The CPU's search begins. */
+/* Show that a search on the CPU has begun, and add 1 to the counter of these searches. */
 static void
 begin_search(const PairScan *scan, uint64 rows)
 {
@@ -104,14 +108,14 @@ begin_search(const PairScan *scan, uint64 rows)
 		StatCount(STAT_SEARCHES_CPU, 1);
 }
 
-/* A GPU's search has begun, which may take long to find its first pair, or fail before. */
+/* Show that a search on a GPU has begun.  The search may still fail before its first pair. */
 static void
 show_gpu_search(void *scan, uint64 rows)
 {
 	show_search(scan, rows, true);
 }
 
-/* A GPU's search failed before its first pair.  The CPU now prepares a search. */
+/* Undo show_gpu_search(), after a search on a GPU failed before its first pair. */
 static void
 show_no_search(const PairScan *scan)
 {
@@ -120,7 +124,7 @@ show_no_search(const PairScan *scan)
 	ActivitySet(&scan->activity, ACTIVITY_TOTAL, 0);
 }
 
-/* The job calls this now and then: report progress, and check for interrupts. */
+/* The job's callback: report progress, and check for interrupts.  Returns false: do not stop. */
 static bool
 stop(void *context)
 {
@@ -141,9 +145,9 @@ keep_ids(PairScan *scan, const qset_request *request)
 }
 
 /*
- * Learn the name of a collection that is stored out of line, and what its header says.  A device
- * may keep the collection under that name.  False: it has no name.  The header is not checked here,
- * because what is kept under a name was made of a valid value.
+ * Set the name under which a device may cache a stored collection, and the sizes from its header.
+ * False: the collection has no name.  The header need not be checked, because every cached
+ * collection was made from a valid value.
  */
 static bool
 name_stored(PairScan *scan, Datum datum, GpuKept *kept)
@@ -161,8 +165,8 @@ name_stored(PairScan *scan, Datum datum, GpuKept *kept)
 }
 
 /*
- * Learn what a GPU is to search, and the number of elements; false: the collection in "rows" is not
- * at the source's origin.
+ * Fill in the source of a GPU's search, and the number of elements.  False: the collection "rows"
+ * does not have the source's origin.
  */
 static bool
 find_source(PairScan *scan, GpuPairsSource *source, Datum rows, uint64 *elements)
@@ -182,7 +186,10 @@ find_source(PairScan *scan, GpuPairsSource *source, Datum rows, uint64 *elements
 	return found;
 }
 
-/* Have a GPU find the pairs.  GPUs know one order of pairs only.  False: the CPU has to find them. */
+/*
+ * Begin a search on a GPU.  A GPU supports only the order by Jaccard similarity.  False: the pairs
+ * must be found in another way.
+ */
 static bool
 open_on_gpu(PairScan *scan, GpuPairsSource *source, Datum rows)
 {
@@ -209,7 +216,7 @@ open_on_gpu(PairScan *scan, GpuPairsSource *source, Datum rows)
 	return true;
 }
 
-/* Prepare the input on the CPU, then open a job on it or start workers. */
+/* Prepare the input on the CPU, and start workers or open a job in this process. */
 static void
 open_on_cpu(PairScan *scan, const qset_request *request)
 {
@@ -239,9 +246,10 @@ open_on_cpu(PairScan *scan, const qset_request *request)
 }
 
 /*
- * Open the pairs of the request.  If "place" is PAIRS_READ, its collections were read.  Otherwise
- * "rows" is the value of its only collection, which is not read.  False: the collection is not at
- * that place, or the GPU cannot search it there, so it has to be read.
+ * Open the scan of a request.  If "place" is PAIRS_READ, the request has its collections, and the
+ * scan is always opened.  If not, "rows" is the value of the only collection, which this process
+ * has not read.  False: no GPU can search the collection at this place, so the caller must read
+ * the collection.
  */
 bool
 PairScanOpen(PairScan *scan, const qset_request *request, GpuPairsOrigin place, Datum rows)
@@ -262,7 +270,7 @@ PairScanOpen(PairScan *scan, const qset_request *request, GpuPairsOrigin place, 
 	return on_gpu;
 }
 
-/* Count and report these pairs. */
+/* Count pairs that were found, and report progress. */
 static void
 report(PairScan *scan, const qset_pair *pair, uint64 count)
 {
@@ -274,13 +282,16 @@ report(PairScan *scan, const qset_pair *pair, uint64 count)
 		StatCount(STAT_PAIRS, count);
 }
 
-/* The next pairs, at most PAIRS_BATCH, in "room" or in the GPU's last reply.  *count 0: there are no more. */
+/*
+ * Return the next pairs, at most PAIRS_BATCH, in "room" or in the GPU's last reply.  *count 0: no
+ * pair is left, and the scan is closed.
+ */
 static const qset_pair *
 pull(PairScan *scan, qset_pair *room, uint64 *count)
 {
 	const qset_pair *pair = room;
 
-	CHECK_FOR_INTERRUPTS(); /* the caller may spend more time on the pairs than the search did */
+	CHECK_FOR_INTERRUPTS(); /* the caller's work on the pairs may take longer than the search */
 	if (scan->gpu)
 		pair = GpuPairsNext(scan->gpu, PAIRS_BATCH, count);
 	else if (scan->workers)
@@ -294,9 +305,8 @@ pull(PairScan *scan, qset_pair *room, uint64 *count)
 }
 
 /*
- * Make room for twice as many pairs, or for the first ones.  Even small collections can have many
- * pairs.  work_mem does not limit them: they may take as much memory as the largest value of
- * PostgreSQL.
+ * Double the size of an array of pairs, or allocate the array.  Even small collections can have
+ * many pairs.  The array's limit is MaxAllocSize, not work_mem.
  */
 void
 PairsGrow(const qb_memory *memory, qset_pair **pair, uint64 count, uint64 *room)
@@ -314,7 +324,7 @@ PairsGrow(const qb_memory *memory, qset_pair **pair, uint64 count, uint64 *room)
 	*room = more;
 }
 
-/* Collect all pairs. */
+/* Collect all pairs in "buffer". */
 void
 PairScanCollect(PairScan *scan)
 {
@@ -338,7 +348,7 @@ PairScanCollect(PairScan *scan)
 	scan->complete = true;
 }
 
-/* Pull the next batch of pairs; false if there are none. */
+/* Pull the next batch of pairs; false: no pair is left. */
 bool
 PairScanFill(PairScan *scan)
 {
@@ -350,7 +360,7 @@ PairScanFill(PairScan *scan)
 	return !scan->complete;
 }
 
-/* End the workers or the GPU's search, if still running.  The context frees the memory. */
+/* End the workers, or the search on a GPU.  The scan's memory stays until its context is reset. */
 void
 PairScanClose(PairScan *scan)
 {

@@ -1,6 +1,6 @@
 /*
  * sets_scan.h
- *		All pairs of sets: what its files share, from the arguments of a call to the pairs.
+ *		All pairs of sets: a scan that returns pairs, and the arguments of a call.
  *
  * src/pg/sets_scan.h
  */
@@ -14,40 +14,38 @@
 /* A scan that returns pairs. */
 typedef struct PairScan
 {
-	qb_memory memory; /* allocates in the context in which the scan was opened */
-	int method;
-	int planned;          /* workers that were planned */
-	int launched;         /* workers that were started */
-	PairWorkers *workers; /* the workers that count; NULL: none */
-	GpuPairs *gpu;        /* the GPU's search; NULL: none */
-	int devices;          /* number of GPUs that search */
-	char why[GPU_TEXT_BYTES];
-	StoredName name; /* name of the rows' collection, if "named" */
+	qb_memory memory;         /* allocates in the context in which the scan was created */
+	int method;               /* qset_method */
+	int planned;              /* number of workers that were planned */
+	int launched;             /* number of workers that were started */
+	PairWorkers *workers;     /* the workers; NULL: no workers find pairs */
+	GpuPairs *gpu;            /* the search on GPUs; NULL: no GPU finds pairs */
+	int devices;              /* number of GPUs that search */
+	char why[GPU_TEXT_BYTES]; /* reason for using a GPU or the CPU */
+	StoredName name;          /* name of the rows' collection, if "named" */
 	bool named;
 	bool parallel; /* workers may be started */
-	void *block;
+	void *block;   /* prepared input of this process's job */
 	qset_job job;
-	qset_interrupt interrupt; /* the job calls it to report progress */
+	qset_interrupt interrupt; /* the job's callback, which reports progress */
 	ActivityHandle activity;
-	MemoryContextCallback callback; /* ends "activity" when the context goes */
-	bool reported;                  /* "activity" is visible to others, and the pairs are counted */
-	uint64 found;                   /* number of pairs so far */
-	int64 *row_id;                  /* the set's id by its number */
-	int64 *column_id;
+	MemoryContextCallback callback; /* ends "activity" when the context is reset */
+	bool reported;    /* PairScanShow() was called: pairs are counted in qsketch_stat */
+	uint64 found;     /* number of pairs that were pulled */
+	int64 *row_id;    /* ids of the sets in the first collection */
+	int64 *column_id; /* ids of the sets in the second collection, or "row_id" */
 
-	/* The pairs at hand, in "buffer" or in the GPU's last reply. */
-	const qset_pair *pair;
+	const qset_pair *pair; /* pulled pairs, in "buffer" or in the GPU's last reply */
 	qset_pair *buffer;
-	uint64 room; /* number of pairs that "buffer" has room for */
-	uint64 count;
-	uint64 next;
-	bool complete; /* "pair" has all pairs of the scan */
+	uint64 room;   /* number of pairs for which "buffer" is allocated */
+	uint64 count;  /* number of pairs in "pair" */
+	uint64 next;   /* index of the next pair to return */
+	bool complete; /* no more pairs can be pulled */
 
-	/* True: each set has its best pairs, and these are the current set's, the best first. */
-	bool ranked;
-	uint32 *row_size; /* NULL: the order needs no sizes */
-	qset_best best;
-	uint64 ranked_next;
+	bool ranked;        /* each set's pairs are returned with their ranks, the best first */
+	uint32 *row_size;   /* sizes of the sets in the first collection, or NULL: not needed */
+	qset_best best;     /* the pairs of the current set, if "ranked" */
+	uint64 ranked_next; /* index in "best" of the next pair to return */
 } PairScan;
 
 extern void PairsPrepare(qset_preparation *preparation, const qset_request *request);
@@ -60,7 +58,7 @@ extern void PairScanCollect(PairScan *scan);
 extern bool PairScanFill(PairScan *scan);
 extern void PairScanClose(PairScan *scan);
 
-/* The next pair, or NULL. */
+/* Return the next pair; NULL: no pair is left. */
 static inline const qset_pair *
 PairScanNext(PairScan *scan)
 {
@@ -77,19 +75,19 @@ PairJaccard(const qset_pair *pair)
 
 /* ---- sets_pairs.c ---- */
 
-/* One of our functions that return pairs, and the positions of its arguments. */
+/* A C function of qsets_pairs or qsets_nearest, and the positions of its arguments. */
 typedef struct PairsLayout
 {
 	PGFunction function;
-	int columns; /* position of the other collection, or 0 */
+	int columns; /* position of the second collection; 0: the function has one collection */
 	int options; /* position of min_count; min_jaccard, top and method follow */
-	bool ranked; /* order_by follows; each set has its best pairs, with their ranks */
+	bool ranked; /* qsets_nearest: order_by follows method, and rows have a rank */
 } PairsLayout;
 
 extern void PairsFilter(FunctionCallInfo fcinfo, int first, qset_filter *filter);
 extern qset_order PairsOrder(FunctionCallInfo fcinfo, int argument);
 
-/* Columns of a row: a, b, [rank,] common, jaccard. */
+/* The most columns of a row: a, b, rank (only of qsets_nearest), common, jaccard. */
 #define PAIRS_MOST_COLUMNS 5
 
 extern const PairsLayout *PairsLayoutOf(PGFunction function);

@@ -1,17 +1,16 @@
 /*
  * sets_similar.c
- *		The sets of a collection that are most similar to a set of the collection, or to given
- *		elements.
+ *		qsets_similar: the sets of a collection that are most similar to a set or to elements.
  *
- * The first question to a collection reads it and looks at all of its sets.  The second question
- * prepares the collection, and later questions use what was prepared.  The process keeps it for
- * stored collections.  The calling expression keeps it for other collections, and for stored ones
- * that are too large for the process.
+ * The first call for a collection reads it and checks all of its sets.  The second call prepares
+ * the collection, and later calls use the prepared collection.  The process keeps a prepared
+ * stored collection.  The calling expression keeps a prepared collection that is not stored, or
+ * that exceeds the process's limit.
  *
  * The calling expression recognizes a collection without reading it.  A stored collection is
- * recognized by its toast pointer.  Another flat collection is recognized by its bytes.  A copy of
- * them is kept, unless it is larger than a hash table may be.  An expanded object is recognized by
- * the number of its version.
+ * recognized by its toast pointer, and an expanded object by its version number.  Another
+ * collection is recognized by its bytes.  The expression keeps a copy of these bytes, unless they
+ * exceed the memory limit of a hash table.
  *
  * src/pg/sets_similar.c
  */
@@ -34,45 +33,44 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-/* A prepared collection, in a memory context of its own. */
+/* A prepared collection. */
 typedef struct PreparedSets
 {
-	MemoryContext context;
-	qb_memory memory;
+	MemoryContext context; /* contains all memory of the prepared collection, and no other */
+	qb_memory memory;      /* allocates in "context" */
 	qset_postings postings;
 } PreparedSets;
 
 /*
- * ---- collections prepared for questions about single sets, and kept from query to query ----
+ * ---- prepared collections that a process keeps from query to query ----
  *
- * Reading a collection takes a thousand times as long as a question.  So a process keeps the
- * postings of collections that are stored out of line, up to qsketch.sets_cache in all (stored.h).
- * A collection is prepared at its second use, because a single question costs less without
- * preparing.
+ * Reading a collection takes a thousand times as long as answering a question from its postings.
+ * So a process keeps the postings of collections that are stored out of line.  qsketch.sets_cache
+ * limits their total memory (stored.h).  A collection is prepared at its second use, because a
+ * single question is cheaper without preparation.
  *
- * A collection is recognized by its toast pointer.  The process outlives transactions, so the
- * pointer alone might one day name another value.  So the header, with its sizes and its checksum,
- * must be the same, too.
+ * A collection is recognized by its toast pointer.  After a transaction has ended, PostgreSQL may
+ * reuse a toast pointer for another value.  So the header, which has sizes and a checksum, must
+ * also be equal.
  */
 
 typedef struct KeptSets
 {
 	StoredValue stored;
 	uint8 header[QSET_HEADER_BYTES];
-	PreparedSets *prepared; /* NULL: not kept */
+	PreparedSets *prepared; /* NULL: the collection is not prepared */
 } KeptSets;
 
 /*
- * The default limit.  A prepared collection takes four to five times its stored bytes.  So the
- * default of 512 MB suits as many stored collections as PostgreSQL's default shared_buffers of 128
- * MB hold.  A question to a collection that is not prepared takes more than half as much memory
- * while it runs.
+ * The setting qsketch.sets_cache, in kB.  A prepared collection takes four to five times its stored
+ * bytes.  So the default of 512 MB suffices for stored collections of 128 MB in all, as much as
+ * PostgreSQL's default shared_buffers hold.  A question to an unprepared collection needs more than
+ * half of the memory that the prepared collection would take.
  */
 static int limit_kb = 512 * 1024;
 
-/* The collections that this process keeps; made at the first use. */
-static StoredCache cache;
-static bool limit_reported; /* the NOTICE about the present limit was sent */
+static StoredCache cache;   /* the process's KeptSets; initialized by kept_of() */
+static bool limit_reported; /* report_limit() has sent a NOTICE for the current limit */
 
 void
 SetsKeptInit(void)
@@ -84,7 +82,7 @@ SetsKeptInit(void)
 		MAX_KILOBYTES, PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
 }
 
-/* Read and prepare a collection, in a new child of the current memory context. */
+/* Read and prepare a collection in a new context, a child of the current memory context. */
 static PreparedSets *
 prepare(Datum collection)
 {
@@ -111,8 +109,8 @@ prepare(Datum collection)
 }
 
 /*
- * Read the header of a stored collection without checking it; false: the collection is not stored
- * that way.
+ * Read the header of a collection that is stored out of line, without checking the header.  False:
+ * the header cannot be read.
  */
 static bool
 read_header(Datum collection, uint8 *header)
@@ -122,7 +120,7 @@ read_header(Datum collection, uint8 *header)
 	return StoredRead(collection, 0, &bytes, header);
 }
 
-/* Tell the user once that prepared collections would take this many bytes, unless the setting keeps none. */
+/* Send a NOTICE that prepared collections would take this many bytes, once for each limit but 0. */
 static void
 report_limit(Size bytes)
 {
@@ -138,7 +136,7 @@ report_limit(Size bytes)
 					 TextOfSize(bytes))));
 }
 
-/* Prepare a collection to be kept, if there is room. */
+/* Prepare and keep a collection, unless it exceeds the limit of the cache. */
 static void
 keep(KeptSets *kept, Datum collection)
 {
@@ -160,8 +158,8 @@ keep(KeptSets *kept, Datum collection)
 }
 
 /*
- * The prepared collection, which stays until the next call.  NULL if it is not kept: it is not
- * stored out of line, was not used before, or is too large.
+ * Return a collection that the process keeps prepared, which is valid until the next call.  NULL:
+ * the collection is not stored out of line, is used for the first time, or exceeds the limit.
  */
 static PreparedSets *
 kept_of(Datum collection)
@@ -190,7 +188,7 @@ kept_of(Datum collection)
 
 /* ---- questions ---- */
 
-/* Positions of arguments. */
+/* Positions of the arguments of qsets_similar. */
 enum
 {
 	COLLECTION,
@@ -199,15 +197,15 @@ enum
 	ORDER = OPTIONS + 3
 };
 
-/* What the calling expression keeps: the collection of the last call, and the type of its elements. */
+/* The state of a calling expression, in its fn_extra. */
 typedef struct Expression
 {
-	KeyType elements;
-	MemoryContext context; /* holds all that depends on the collection */
-	bool seen;
-	KnownValue known;       /* recognizes the collection, unless it was an expanded object */
-	uint64 version;         /* version of an expanded object, or 0 */
-	PreparedSets *prepared; /* NULL: not prepared yet */
+	KeyType elements;       /* type of the elements in the second argument */
+	MemoryContext context;  /* contains "known" and "prepared" */
+	bool seen;              /* an earlier call has set the members below */
+	KnownValue known;       /* identifies the last call's collection unless it was expanded */
+	uint64 version;         /* version of the last call's expanded object, or 0 */
+	PreparedSets *prepared; /* the last call's collection; NULL: not prepared yet */
 } Expression;
 
 static Expression *
@@ -226,7 +224,7 @@ expression_of(FunctionCallInfo fcinfo)
 	return expression;
 }
 
-/* True if this call has the collection of the last call. */
+/* True if the collection is that of the last call. */
 static bool
 is_same(const Expression *expression, Datum collection)
 {
@@ -239,7 +237,7 @@ is_same(const Expression *expression, Datum collection)
 	return KnownValueIs(&expression->known, collection);
 }
 
-/* Note the collection of this call. */
+/* Record the collection of this call, and free that of the last call. */
 static void
 note(Expression *expression, Datum collection)
 {
@@ -252,7 +250,7 @@ note(Expression *expression, Datum collection)
 	KnownValueNote(&expression->known, collection, expression->context, get_hash_memory_limit());
 }
 
-/* The prepared collection; NULL at the collection's first use. */
+/* Return the prepared collection, from the process or the expression; NULL: not prepared yet. */
 static PreparedSets *
 prepared_of(Expression *expression, Datum collection)
 {
@@ -270,7 +268,7 @@ prepared_of(Expression *expression, Datum collection)
 	return expression->prepared;
 }
 
-/* Ask for sets similar to a set of the collection; false: the collection has no such set. */
+/* Make a question for sets similar to a set of the collection; false: no set has this id. */
 static bool
 ask_for_set(FunctionCallInfo fcinfo, const qset_collection *c, qset_question *question)
 {
@@ -282,7 +280,7 @@ ask_for_set(FunctionCallInfo fcinfo, const qset_collection *c, qset_question *qu
 	return true;
 }
 
-/* Find the ranks of the coded elements that the collection has. */
+/* Set the question's ranks: those of the dictionary's elements that the collection has. */
 static void
 find_ranks(const qset_collection *c, const qset_dictionary *dictionary, qset_question *question)
 {
@@ -304,7 +302,7 @@ find_ranks(const qset_collection *c, const qset_dictionary *dictionary, qset_que
 	}
 }
 
-/* Ask for sets similar to given elements.  NULLs among them are no elements. */
+/* Make a question for sets similar to an array of elements.  NULLs in the array are ignored. */
 static bool
 ask_for_elements(FunctionCallInfo fcinfo, const qset_collection *c, qset_question *question)
 {
@@ -327,7 +325,7 @@ ask_for_elements(FunctionCallInfo fcinfo, const qset_collection *c, qset_questio
 	return true;
 }
 
-/* Make a question of the second argument; false: there is nothing to ask for. */
+/* Makes a question from the second argument; false: the result has no rows. */
 typedef bool (*Ask)(FunctionCallInfo fcinfo, const qset_collection *c, qset_question *question);
 
 static void
@@ -351,7 +349,7 @@ store(FunctionCallInfo fcinfo, const qset_collection *c, const qset_best *best)
 	}
 }
 
-/* Answer the call's question.  The postings of a prepared collection are used. */
+/* Answer the question of a call, from "prepared" unless it is NULL, and store the result's rows. */
 static void
 answer(FunctionCallInfo fcinfo, Ask ask, const qset_collection *c, PreparedSets *prepared)
 {
@@ -402,7 +400,7 @@ similar(FunctionCallInfo fcinfo, Ask ask)
 	return (Datum) 0;
 }
 
-/* A parameter whose type a client leaves open is text.  So a text with a number is taken for an id. */
+/* qsets_similar with an id of type text, the type of untyped parameters.  Only numbers are valid. */
 static Datum
 similar_to_text(FunctionCallInfo fcinfo)
 {
@@ -421,9 +419,9 @@ similar_to_text(FunctionCallInfo fcinfo)
 	return similar(fcinfo, ask_for_set);
 }
 
-/* qsets_similar(qsets, set_id, min_count, min_jaccard, top, order_by): the best first */
+/* qsets_similar(qsets, set_id, min_count, min_jaccard, top, order_by): a row per similar set */
 SQL_FUNCTION(qsets_similar, similar(fcinfo, ask_for_set));
 SQL_FUNCTION(qsets_similar_text, similar_to_text(fcinfo));
 
-/* qsets_similar(qsets, elements[], min_count, min_jaccard, top, order_by): the best first */
+/* qsets_similar(qsets, elements[], min_count, min_jaccard, top, order_by): a row per similar set */
 SQL_FUNCTION(qsets_similar_elements, similar(fcinfo, ask_for_elements));

@@ -1,13 +1,15 @@
 /*
  * sets_state.c
- *		A collection of sets as an expanded object: what functions return, and
- *		the state of aggregates; errors about collections, and interrupts.
+ *		A collection of sets as an expanded object; errors.
  *
- * A collection may be larger than 1 GB; only its flat bytes are limited.  The executor keeps a
- * read-write object without a copy if the object's context is a child of the aggregate's.  Rows are
- * collected in a batch, which goes to a builder.  Before the collection is read it is materialized:
- * the builder's rows become the collection, and the builder is freed.  Materializing does not
- * change the value.  If more rows come, the collection goes into a new builder.
+ * Functions return the expanded object, and aggregates have it as their state.  An expanded
+ * collection may be larger than 1 GB; only its flat bytes are limited.  The executor keeps the
+ * state without a copy, because the state's memory context is a child of the aggregate's context.
+ *
+ * Rows are collected in a batch.  A full batch is added to a builder.  The collection is
+ * materialized before it is read: the builder makes the collection of its rows, and is freed.
+ * Materializing does not change the value.  If rows are added later, the sets of the collection are
+ * added to a new builder.
  *
  * src/pg/sets_state.c
  */
@@ -27,7 +29,7 @@ static void fetch(SetsState *sets);
 const ValueFormat sets_format = { "collection of sets", QSET_FORMAT_VERSION, QSET_HEADER_BYTES };
 const KeyHolder sets_key_holder = { "collection of sets", "collections of sets", "qsets_agg" };
 
-/* Raise an error that describes the status, unless it is QB_OK. */
+/* Raise an error unless the status is QB_OK. */
 void
 SetsCheck(qb_status status)
 {
@@ -46,7 +48,7 @@ SetsCheck(qb_status status)
 	StatusRaise(status, sets_format.noun, NULL);
 }
 
-/* Raise the error that there is no memory for more pairs than the "kept" ones. */
+/* Raise the error that more than "kept" pairs would have to be in memory. */
 void
 SetsTooManyPairs(uint64 kept)
 {
@@ -57,7 +59,7 @@ SetsTooManyPairs(uint64 kept)
 	pg_unreachable();
 }
 
-/* Raise an error of this SQLSTATE unless the width of the elements is that of their keys. */
+/* Raise an error of this SQLSTATE if the collection's facts about its keys are inconsistent. */
 void
 SetsCheckKeys(const qset_collection *c, int sqlstate)
 {
@@ -67,7 +69,7 @@ SetsCheckKeys(const qset_collection *c, int sqlstate)
 					 sqlstate);
 }
 
-/* Raise an error unless both collections have elements of the same kind and width. */
+/* Raise an error if two collections have elements of different key families or widths. */
 void
 SetsCheckSame(const qb_keys *a, bool a_wide, const qb_keys *b, bool b_wide)
 {
@@ -78,7 +80,7 @@ SetsCheckSame(const qb_keys *a, bool a_wide, const qb_keys *b, bool b_wide)
 							   "of 128 bits")));
 }
 
-/* Zeroed memory, or the error that there is none. */
+/* Allocate "count" items of "size" bytes, or raise an error. */
 void *
 SetsAlloc(const qb_memory *memory, uint64 count, Size size)
 {
@@ -91,7 +93,7 @@ SetsAlloc(const qb_memory *memory, uint64 count, Size size)
 
 /* ---- the state ---- */
 
-/* An empty collection in a context. */
+/* Create an empty collection in a context. */
 SetsState *
 SetsCreate(MemoryContext context)
 {
@@ -101,7 +103,7 @@ SetsCreate(MemoryContext context)
 	return sets;
 }
 
-/* An empty collection with a context of its own, to be returned. */
+/* Create an empty collection in a new context, to be returned by a function. */
 SetsState *
 SetsNew(void)
 {
@@ -115,7 +117,7 @@ SetsStateIn(Datum datum)
 	return StateExpandedIn(datum, &sets_state_type);
 }
 
-/* Set the type of the rows' elements. */
+/* Set the type of the elements in the following rows. */
 void
 SetsTakeKeys(SetsState *sets, Oid type, Oid collation)
 {
@@ -124,8 +126,8 @@ SetsTakeKeys(SetsState *sets, Oid type, Oid collation)
 }
 
 /*
- * Prepare for rows with elements of this kind and width.  Raises an error if the collection has
- * other elements.
+ * Prepare the builder for rows with elements of this key family and width.  Raises an error if the
+ * collection has elements of another key family or width.
  */
 void
 SetsBuild(SetsState *sets, bool wide, const qb_keys *keys)
@@ -153,7 +155,7 @@ SetsBuild(SetsState *sets, bool wide, const qb_keys *keys)
 	sets->building = true;
 }
 
-/* Prepare for more rows with the kind of elements that the collection has. */
+/* Prepare the builder for more rows with elements of the collection's key family and width. */
 static void
 go_on(SetsState *sets)
 {
@@ -163,7 +165,7 @@ go_on(SetsState *sets)
 		SetsBuild(sets, sets->collection.wide, &sets->collection.keys);
 }
 
-/* Give the batch to the GPU that has the earlier rows, or else to the builder. */
+/* Send the batch to the GPU that has the earlier rows, or add the batch to the builder. */
 static void
 give_batch(SetsState *sets)
 {
@@ -175,7 +177,7 @@ give_batch(SetsState *sets)
 							   sets->waiting));
 }
 
-/* Empty the batch. */
+/* Add the batch's rows to the GPU or the builder, and empty the batch. */
 static void
 flush_rows(KeyedState *state)
 {
@@ -204,8 +206,8 @@ grown(SetsState *sets, void *array, uint32 room)
 }
 
 /*
- * Make room in a full batch.  It is emptied, or it grows, since many groups are small.  Rows that
- * go to a GPU fill a slot.
+ * Enlarge a full batch, or empty it if it has its greatest size.  A batch begins small, since many
+ * groups are small.  The greatest batch for a GPU fills a slot.
  */
 void
 SetsMakeRoom(SetsState *sets)
@@ -224,7 +226,7 @@ SetsMakeRoom(SetsState *sets)
 	sets->room = room;
 }
 
-/* Add a row.  The type of its element has been set. */
+/* Add a row, after SetsTakeKeys() and SetsBuild(). */
 void
 SetsAddKey(SetsState *sets, int64 id, Datum element)
 {
@@ -241,7 +243,7 @@ SetsAddKey(SetsState *sets, int64 id, Datum element)
 	SetsAddHash(sets, id, low, high);
 }
 
-/* Add all rows of a collection.  The first collection is copied as a whole. */
+/* Add all rows of a collection.  If the state has no rows, it gets a copy of the collection. */
 void
 SetsAddCollection(SetsState *sets, const qset_collection *from)
 {
@@ -259,7 +261,7 @@ SetsAddCollection(SetsState *sets, const qset_collection *from)
 	SetsCheck(qset_builder_add_collection(&sets->builder, from));
 }
 
-/* Drop all rows and begin anew. */
+/* Drop all rows of the builder.  The type of its elements stays. */
 void
 SetsStartAgain(SetsState *sets)
 {
@@ -272,7 +274,10 @@ SetsStartAgain(SetsState *sets)
 	sets->keyed.count = 0;
 }
 
-/* Replace a state without rows by a collection, which was made of "rows" rows in the state's memory. */
+/*
+ * Set the collection of a state without rows.  The state takes over the arrays, which are in its
+ * memory.  "rows" is the number of rows from which the collection was made.
+ */
 void
 SetsBecome(SetsState *sets, const qset_collection *collection, int64 rows)
 {
@@ -284,7 +289,7 @@ SetsBecome(SetsState *sets, const qset_collection *collection, int64 rows)
 	sets->keyed.count = rows;
 }
 
-/* Move all rows into the collection. */
+/* Flush the batch, and make the collection of all rows. */
 void
 SetsMaterialize(SetsState *sets)
 {
@@ -300,7 +305,7 @@ SetsMaterialize(SetsState *sets)
 	sets->building = false;
 }
 
-/* A number that changes whenever the collection does. */
+/* Return a number that identifies the collection's contents in this process. */
 uint64
 SetsVersion(SetsState *sets)
 {
@@ -312,7 +317,7 @@ SetsVersion(SetsState *sets)
 	return sets->version;
 }
 
-/* Read access to a collection until SetsReadEnd() or the end of the datum. */
+/* Open a collection for reading until SetsReadEnd(), or until the datum is freed. */
 void
 SetsRead(SetsReader *reader, Datum datum)
 {
@@ -343,7 +348,7 @@ SetsRead(SetsReader *reader, Datum datum)
 	reader->collection = &reader->view;
 }
 
-/* Free what reading allocated. */
+/* Free the memory that SetsRead() has allocated. */
 void
 SetsReadEnd(SetsReader *reader)
 {
@@ -380,8 +385,8 @@ write_flat(KeyedState *state, void *result, Size bytes)
 }
 
 /*
- * The size of a state that is passed to another process.  More rows may come there, so the rows are
- * passed as they are: not sorted, and perhaps more than 1 GB.
+ * The size of a state that is passed to another process, in bytes.  The other process may add rows.
+ * So an image of the builder is passed, with unsorted rows and perhaps more than 1 GB.
  */
 static Size
 pass_bytes(KeyedState *state)
@@ -449,19 +454,21 @@ const KeyedStateType sets_state_type = {
 };
 
 /*
- * ---- rows that are on a GPU, since they come from columns cached there ----
+ * ---- rows on a GPU ----
  *
- * While rows come, each batch is sent after the rows that the GPU has.  For a search for pairs, the
- * worker makes the collection on that GPU.  Whoever needs the collection in this process fetches
- * it.  Its bytes depend on the rows alone, not on where it is made.
+ * The first rows come from columns that are cached on the GPU.  Later batches of rows are sent to
+ * the same GPU.  For a search for pairs, the worker makes the collection on this GPU.  If this
+ * process needs the collection, the process fetches it.  The collection's bytes depend only on its
+ * rows, not on the device.
  */
 
-/* Rows that are fetched at a time, if the worker could not sort them. */
+/* The number of unsorted rows that are fetched in one request. */
 #define ROWS_AT_ONCE GPU_SLOT_KEYS
 
 /*
- * Add rows of cached columns.  Pages that were done are taken off the chunks' sets.  No page is
- * done if the GPU has no room, or if the state has rows that are not on a GPU.  Elements are exact.
+ * Add rows of cached columns, whose elements must be numbers.  Pages whose rows were added are
+ * removed from the chunks' sets of pages.  No page is removed if the GPU has no free memory, or if
+ * the state has rows that are not on a GPU.
  */
 void
 SetsAddColumns(SetsState *sets, const GpuColumnChunk *chunk, int chunks)
@@ -483,8 +490,8 @@ SetsAddColumns(SetsState *sets, const GpuColumnChunk *chunk, int chunks)
 }
 
 /*
- * Send a batch of rows after the earlier rows.  False: the GPU has no room, and all rows are in
- * this process now.
+ * Send the batch to the GPU that has the earlier rows.  False: the GPU has no free memory.  Then
+ * the earlier rows have been fetched into this process, and the batch is unchanged.
  */
 static bool
 send_rows(SetsState *sets)
@@ -495,7 +502,7 @@ send_rows(SetsState *sets)
 	return false;
 }
 
-/* Fetch rows that the worker could not sort, and give them to the builder. */
+/* Fetch the rows that the worker could not sort, and add them to the builder. */
 static void
 fetch_rows(SetsState *sets)
 {
@@ -538,7 +545,7 @@ fetch_collection(SetsState *sets, const GpuMembershipsSizes *sizes)
 	sets->version = 0;
 }
 
-/* Bring all rows to this process: as the collection, or in the builder. */
+/* Fetch all rows from the GPU: as the collection, or as rows of the builder. */
 static void
 fetch(SetsState *sets)
 {
@@ -554,7 +561,7 @@ fetch(SetsState *sets)
 	sets->remote = NULL;
 }
 
-/* Fetch the ids of the sets, and the position where each set begins. */
+/* Fetch the ids of the sets, and the offset of each set's first element. */
 static void
 describe(SetsState *sets, const GpuMembershipsSizes *sizes, GpuKept *kept)
 {
@@ -567,8 +574,8 @@ describe(SetsState *sets, const GpuMembershipsSizes *sizes, GpuKept *kept)
 }
 
 /*
- * The sorted rows of a collection that is on a GPU alone, with a description of it in "kept"; NULL:
- * it is not on a GPU.
+ * Sort the rows of a collection that is only on a GPU, and return a reference to the rows.  The
+ * sizes and the ids of the sets are written to "kept".  NULL: the caller must read the collection.
  */
 const GpuRef *
 SetsOnGpu(Datum datum, GpuKept *kept)

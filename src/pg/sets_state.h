@@ -1,7 +1,6 @@
 /*
  * sets_state.h
- *		A collection of sets as an expanded object; what functions on sets share: interrupts
- *		and errors.
+ *		A collection of sets as an expanded object, and errors of functions on sets.
  *
  * src/pg/sets_state.h
  */
@@ -19,7 +18,7 @@
 extern const ValueFormat sets_format;
 extern const KeyHolder sets_key_holder;
 
-/* Defines the setting that limits kept collections (sets_similar.c). */
+/* Defines the setting qsketch.sets_cache (sets_similar.c). */
 extern void SetsKeptInit(void);
 
 extern void SetsCheck(qb_status status);
@@ -30,39 +29,34 @@ extern void *SetsAlloc(const qb_memory *memory, uint64 count, Size size);
 
 typedef struct SetsState
 {
-	KeyedState keyed; /* its "count": rows given to the builder, with duplicates */
+	KeyedState keyed; /* "count" is the number of flushed rows, with duplicates */
 
-	bool exact;  /* elements are the integers themselves */
-	bool arrays; /* a row of the aggregate has an array of elements */
+	bool exact;  /* elements are numbers, not fingerprints of 128 bits */
+	bool arrays; /* each row of the aggregate has an array of elements */
 
-	uint64 version; /* identifies the contents of the collection in this process */
+	uint64 version; /* identifies the contents of the collection in this process; 0: not set yet */
 
-	/*
-	 * True: rows are in the builder and the batch, since more may come.  False: all
-	 * rows are in the collection.
-	 */
-	bool building;
+	bool building; /* true: rows are in the builder, not in the collection */
 	qset_collection collection;
 	qset_builder builder;
 
-	/* Rows on a GPU.  The builder then has no rows.  NULL: no rows are on a GPU. */
-	GpuMemberships *remote;
+	GpuMemberships *remote; /* rows on a GPU, while the builder is empty; NULL: no GPU has rows */
 
-	/* The batch: rows that wait for the builder. */
-	uint32 waiting;
-	uint32 room;
-	int64 *id;
-	uint64 *low;
-	uint64 *high;
+	/* The batch: rows that are not in the builder or on a GPU yet. */
+	uint32 waiting; /* number of rows in the batch */
+	uint32 room;    /* number of rows for which the arrays below are allocated */
+	int64 *id;      /* ids of the sets */
+	uint64 *low;    /* elements: numbers, or lower halves of fingerprints */
+	uint64 *high;   /* upper halves of fingerprints, unless "exact" */
 } SetsState;
 
-/* Read access to a collection, which the datum may hold in any form. */
+/* Read access to a flat, stored or expanded collection. */
 typedef struct SetsReader
 {
 	const qset_collection *collection;
-	qset_collection view; /* the collection, unless it is expanded */
-	qb_memory memory;
-	bool expanded;
+	qset_collection view; /* the collection of a flat or stored value */
+	qb_memory memory;     /* allocates the arrays of "view" */
+	bool expanded;        /* the datum is an expanded object */
 } SetsReader;
 
 extern const KeyedStateType sets_state_type;
@@ -80,11 +74,10 @@ extern void SetsBecome(SetsState *sets, const qset_collection *collection, int64
 extern void SetsMaterialize(SetsState *sets);
 extern uint64 SetsVersion(SetsState *sets);
 
-/* Rows that are on a GPU. */
 extern void SetsAddColumns(SetsState *sets, const GpuColumnChunk *chunk, int chunks);
 extern const GpuRef *SetsOnGpu(Datum datum, GpuKept *kept);
 
-/* Add a row whose element is a number.  SetsBuild() has prepared for it. */
+/* Add a row whose element is a number, after SetsBuild(). */
 static inline void
 SetsAddNumber(SetsState *sets, int64 id, uint64 number)
 {
@@ -94,7 +87,7 @@ SetsAddNumber(SetsState *sets, int64 id, uint64 number)
 	sets->low[sets->waiting++] = number;
 }
 
-/* Add a row whose element is a hash.  "high" is its hash with another seed. */
+/* Add a row whose element is a fingerprint of 128 bits, with halves "low" and "high". */
 static inline void
 SetsAddHash(SetsState *sets, int64 id, uint64 low, uint64 high)
 {
@@ -105,7 +98,7 @@ SetsAddHash(SetsState *sets, int64 id, uint64 low, uint64 high)
 extern void SetsRead(SetsReader *reader, Datum datum);
 extern void SetsReadEnd(SetsReader *reader);
 
-/* sets_functions.c.  The "weight" argument of an ArgumentLayout is the set's id here. */
+/* "weight" of its ArgumentLayout is the position of the set's id.  Defined in sets_functions.c. */
 extern const AggregateFunctions sets_functions;
 
 #endif

@@ -1,19 +1,21 @@
 /*
  * sketch_aggregate.c
- *		qsketch_agg: counting keys of rows, and removing them.  How states of sketches begin,
- *		their templates, and their size for the planner.
+ *		qsketch_agg: begins states, adds keys and removes them; sizes for the planner.
  *
- * The state is an expanded qsketch in the aggregate's context.  Partial states travel as ordinary
- * values, unless tokens stand for them.  A state on a device goes by a token.  In a query without
- * groups, so does a state that its own process combines (pgbase/state.c).  The final function
- * returns a read-only pointer to the state, so qsketch_estimate(qsketch_agg(k), 42) reads it in
- * place.  A NULL state means that nothing was counted yet.  In a moving aggregate, whose state must
- * not be NULL, a value that is no state means this (AggregateUnchanged()).
+ * The state is an expanded qsketch in the aggregate's context.  A NULL state means that nothing was
+ * counted yet.  The state of a moving aggregate must not be NULL, so AggregateUnchanged() returns a
+ * value that is no state instead.
  *
- * Each of the four forms of qsketch_agg has a transition function and an inverse one,
- * for keys of any type.  The C code determines the type in the first call and keeps it
- * in the state.  Nothing is cached in the FmgrInfo, since some callers (Citus) make a
- * new one for every row.
+ * A partial state is passed as an ordinary value or as a token.  Tokens stand for states on a
+ * device.  In a query without groups, tokens also stand for states that their own process combines
+ * (pgbase/state.c).
+ *
+ * The final function returns a read-only pointer to the state.  So qsketch_estimate(qsketch_agg(k),
+ * 42) reads the state without copying it.
+ *
+ * Each of the four forms of qsketch_agg has a transition function and an inverse function, for keys
+ * of any type.  The first call determines the type of the keys and stores the type in the state.
+ * The FmgrInfo holds nothing, since some callers (Citus) make a new FmgrInfo for every row.
  *
  * src/pg/sketch_aggregate.c
  */
@@ -26,7 +28,10 @@
 
 #include "utils/memutils.h"
 
-/* Prepare a new state for the calling node.  "functions" are the functions that may change the state. */
+/*
+ * Choose the engine of a new state, and whether a token may stand for the state.  Tokens are used
+ * only if the aggregate consists of "functions".
+ */
 static SketchState *
 start_state(FunctionCallInfo fcinfo, SketchState *state, const AggregateFunctions *functions)
 {
@@ -41,7 +46,10 @@ start_state(FunctionCallInfo fcinfo, SketchState *state, const AggregateFunction
 	return state;
 }
 
-/* Parameters of a template.  Counts in it do not matter. */
+/*
+ * Read the parameters of a template, whose counts do not matter.  Raise an error if the template is
+ * NULL or a device part.
+ */
 void
 SketchReadTemplate(Datum template, bool null, qs_params *params)
 {
@@ -56,7 +64,10 @@ SketchReadTemplate(Datum template, bool null, qs_params *params)
 	SketchCheck(params->part == QS_PART_DEVICE ? QB_READ_ONLY : QB_OK);
 }
 
-/* Parameters of the template argument, or the defaults if the layout has none. */
+/*
+ * Read the parameters of the template argument.  Without a template argument, set the default
+ * parameters.
+ */
 void
 SketchTemplateParams(FunctionCallInfo fcinfo, ArgumentLayout layout, qs_params *params)
 {
@@ -67,8 +78,8 @@ SketchTemplateParams(FunctionCallInfo fcinfo, ArgumentLayout layout, qs_params *
 }
 
 /*
- * Bytes that identify the template: its header, or its toast pointer if it is stored out of line.
- * NULL for other forms of a template.
+ * Return bytes that identify the template: its header, or the toast pointer of a template stored
+ * out of line.  NULL: the template is NULL or has another form.
  */
 static pg_attribute_always_inline const char *
 template_key(FunctionCallInfo fcinfo, ArgumentLayout layout, Size *length)
@@ -87,9 +98,9 @@ template_key(FunctionCallInfo fcinfo, ArgumentLayout layout, Size *length)
 }
 
 /*
- * All rows of a group must have the same template, or the result would depend on the plan.  A
- * template is nearly always a constant, or a stored sketch.  Comparing its template_key() with that
- * of the row before costs little.
+ * Raise an error unless the template of this row has the expected parameters.  If rows of one group
+ * had different templates, the result would depend on the plan.  "key_before" is the template_key()
+ * of the template that was checked last.  A template with an equal template_key() is not read.
  */
 void
 SketchCheckTemplate(FunctionCallInfo fcinfo, ArgumentLayout layout, const qs_params *expected,
@@ -122,7 +133,9 @@ static const ArgumentLayout weighted = { 2, 0 };
 static const ArgumentLayout templated = { 0, 2 };
 static const ArgumentLayout weighted_templated = { 2, 3 };
 
-/* The state for the first row of a group, or for a row after states were combined. */
+/*
+ * Return the state for the first row of a group, or for the first row after states were combined.
+ */
 static pg_noinline SketchState *
 first_state(FunctionCallInfo fcinfo, ArgumentLayout layout)
 {
@@ -146,8 +159,8 @@ first_state(FunctionCallInfo fcinfo, ArgumentLayout layout)
 }
 
 /*
- * The state that a row changes; its key is not null.  Outside of an aggregate
- * first_state() refuses every state.
+ * Return the state that a row with a non-NULL key changes.  Outside of an aggregate, first_state()
+ * raises an error.
  */
 static pg_attribute_always_inline SketchState *
 state_for_update(FunctionCallInfo fcinfo, ArgumentLayout layout)
@@ -163,9 +176,9 @@ state_for_update(FunctionCallInfo fcinfo, ArgumentLayout layout)
 }
 
 /*
- * A shortcut for nearly all rows of an integer column: the state exists, and its buffer
- * has room.  It has room only after first_state().  No function is called, so no
- * register has to be saved.
+ * Append an integer key without calling a function, so that no register has to be saved.  NULL:
+ * nothing was appended, and the caller must call transition().  Until first_state() has set the
+ * type of the keys, the buffer has no space.
  */
 static pg_attribute_always_inline SketchState *
 append_integer(FunctionCallInfo fcinfo)
@@ -202,9 +215,9 @@ transition(FunctionCallInfo fcinfo, ArgumentLayout layout)
 }
 
 /*
- * Remove a row that leaves a window frame.  The result is NULL when no key is left; the executor
- * then computes the frame anew, and gets NULL.  It is also NULL when the row cannot be removed
- * before the rows that enter the frame are added.
+ * Remove a row that leaves a window frame.  NULL makes the executor compute the frame anew.  The
+ * result is NULL if no key is left, or if the row cannot be removed before the rows that enter the
+ * frame are added.
  */
 static Datum
 inverse(FunctionCallInfo fcinfo, ArgumentLayout layout)
@@ -262,10 +275,13 @@ const AggregateFunctions sketch_functions = {
 
 /* ---- the size of a state, for the planner ---- */
 
-/* Bytes of a key in the explicit encoding, whose table is half full, and in the buffer. */
+/*
+ * Bytes of a key: two entries in the half-full table of the explicit encoding, and a buffered
+ * fingerprint.
+ */
 #define EXPLICIT_KEY (2 * sizeof(qs_entry) + sizeof(uint64))
 
-/* Parameters of the sketches: those of the template, or the defaults. */
+/* Read the parameters of a template.  If "template" is NULL, set the default parameters. */
 static void
 params_of(const Const *template, qs_params *params)
 {
@@ -279,7 +295,10 @@ params_of(const Const *template, qs_params *params)
 	SketchReadEnd(&reader);
 }
 
-/* Bytes of the state of a group with this many distinct keys.  "template" is NULL if it is not known. */
+/*
+ * Estimate the bytes of a state with this many distinct keys.  "template" NULL: assume the default
+ * template.
+ */
 double
 SketchStateSpace(const Const *template, double keys)
 {
@@ -309,8 +328,7 @@ SQL_FUNCTION(qsketch_combine_support, StateCombineSupport(fcinfo));
 /*
  * ---- qsketch_merge_agg, and the functions that combine and finish states of qsketch_agg ----
  *
- * A sketch on a device is merged on that device, if the state may be there, too.  The head of this
- * file describes the states.
+ * A sketch on a device is merged on that device, if the state may be on that device, too.
  */
 
 static const AggregateFunctions merge_functions = {
@@ -322,7 +340,7 @@ static const AggregateFunctions merge_functions = {
 typedef struct Operand
 {
 	SketchState *expanded; /* the sketch as an expanded object, perhaps on a device; or NULL */
-	bool owned;            /* the sketch came by a token, so "expanded" may become the state */
+	bool owned;            /* a token stood for the sketch, so "expanded" may become the state */
 	SketchReader reader;   /* reads the sketch if "expanded" is NULL */
 	const qs_sketch *sketch;
 	StateApart apart; /* the removals of a partial state */
@@ -357,8 +375,8 @@ open_operand(Operand *operand, FunctionCallInfo fcinfo, MemoryContext context, D
 }
 
 /*
- * Add the operand's removals to those of the state.  The operand was merged into the state, or has
- * become it.
+ * Add the operand's removals to the removals of the state, and free the operand.  The operand's
+ * sketch was merged into the state, or became the state.
  */
 static void
 close_operand(Operand *operand, SketchState *state)
@@ -371,8 +389,8 @@ close_operand(Operand *operand, SketchState *state)
 }
 
 /*
- * Merge where the counters are.  Before the counters move to another engine, the old
- * engine finishes its work.
+ * Merge the operand into the state.  If only the operand is on a device, the state changes to the
+ * operand's engine.  Before the change, the state's old engine copies the counters to this process.
  */
 static void
 merge_operand(SketchState *state, const Operand *operand)
@@ -387,9 +405,8 @@ merge_operand(SketchState *state, const Operand *operand)
 }
 
 /*
- * Make the first sketch the state.  An object that came by a token becomes the state itself;
- * anything else is copied.  Compact sketches, which may wait, and sketches on a device are merged
- * into an empty state.
+ * Make a state of the first operand.  An object that a token stood for becomes the state.  Compact
+ * sketches and sketches on a device are merged into an empty state.  All other sketches are copied.
  */
 static SketchState *
 state_from_operand(FunctionCallInfo fcinfo, Operand *operand)
@@ -409,7 +426,10 @@ state_from_operand(FunctionCallInfo fcinfo, Operand *operand)
 	return state;
 }
 
-/* Merge the second sketch into the first.  Partial states of keys must have the same template. */
+/*
+ * Merge the second argument into the state.  "of_keys": both are partial states of qsketch_agg,
+ * whose templates must be equal.
+ */
 static Datum
 merge_into_state(FunctionCallInfo fcinfo, bool of_keys)
 {
@@ -485,9 +505,9 @@ qsketch_moving_final(PG_FUNCTION_ARGS)
 }
 
 /*
- * qsketch_agg_final(qsketch): the state, to be read where it is, or the result of the sketches that
- * wait in it.  A window function goes on with the state, so for it the waiting sketches are merged
- * in the state.
+ * qsketch_agg_final(qsketch): a pointer to the state, or the result of its deferred sketches
+ * (SketchOfDeferred()).  A window aggregate uses its state again, so the deferred sketches are
+ * merged into that state.
  */
 PG_FUNCTION_INFO_V1(qsketch_agg_final);
 Datum

@@ -1,7 +1,9 @@
 /*
  * sketch_aggregate.h
- *		What the aggregates of sketches, and those of top keys, share: templates, sizes
- *		of states, and the functions of which qsketch_agg is made.
+ *		What the aggregates of sketches and of top keys share.
+ *
+ * The header declares checks of templates, the estimated size of states, and the functions that
+ * merge and finish states of qsketch_agg.
  *
  * src/pg/sketch_aggregate.h
  */
@@ -13,7 +15,7 @@
 #include "nodes/primnodes.h"
 #include "pgbase/aggregate.h"
 
-/* The position of the key argument.  The layout has the position of the weight. */
+/* The position of the key argument.  An ArgumentLayout has the positions of the other arguments. */
 #define SKETCH_KEY_ARGUMENT 1
 
 extern const AggregateFunctions sketch_functions;
@@ -24,20 +26,19 @@ extern void SketchCheckTemplate(FunctionCallInfo fcinfo, ArgumentLayout layout,
 								const qs_params *expected, uint8 *key_before);
 extern double SketchStateSpace(const Const *template, double keys);
 
-/* Functions that merge and finish states. */
 extern PGDLLEXPORT Datum qsketch_agg_combine(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum qsketch_merge_trans(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum qsketch_merge_inverse(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum qsketch_agg_final(PG_FUNCTION_ARGS);
 
-/* A row without a key or weight does not count. */
+/* True if the key or the weight is NULL.  An aggregate ignores such a row. */
 static pg_attribute_always_inline bool
 SketchSkipsRow(FunctionCallInfo fcinfo, ArgumentLayout layout)
 {
 	return PG_ARGISNULL(SKETCH_KEY_ARGUMENT) || (layout.weight && PG_ARGISNULL(layout.weight));
 }
 
-/* How often a row counts. */
+/* The weight of a row; 1 if the aggregate has no weight argument. */
 static pg_attribute_always_inline int64
 SketchRowWeight(FunctionCallInfo fcinfo, ArgumentLayout layout)
 {

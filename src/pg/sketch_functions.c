@@ -1,7 +1,6 @@
 /*
  * sketch_functions.c
- *		Functions of sketches: adding and removing keys, merging, subtracting and folding; facts
- *		about a sketch as a whole; sizes of joins; where the parts of a sketch are.
+ *		Functions of sketches except estimates: change, merge, fold, facts, sizes of joins.
  *
  * src/pg/sketch_functions.c
  */
@@ -30,9 +29,9 @@
 #define WEIGHT_ARGUMENT 2
 
 /*
- * Add (sign 1) or remove (sign -1) the key in the arguments.  A NULL key or weight changes nothing;
- * a NULL sketch gives NULL.  The key's type is not recorded in the object, because only states of
- * aggregates record it, for the keys that their transition function passes.
+ * Add (sign 1) or remove (sign -1) the key in the arguments.  A NULL key or weight changes nothing.
+ * A NULL sketch gives NULL.  The object's "keyed.key" is not set, because only transition functions
+ * use it.
  */
 static Datum
 add_key(FunctionCallInfo fcinfo, int sign)
@@ -56,9 +55,10 @@ add_key(FunctionCallInfo fcinfo, int sign)
 }
 
 /*
- * Planner support of adding and removing keys, for sketches and for lists of top keys.  In PL/pgSQL
- * sk := qsketch_add(sk, k) may pass the variable itself, and SketchForUpdate() then changes it in
- * place.  If the function raises an error, the variable is unchanged.
+ * Planner support of the functions that add or remove a key, for sketches and for lists of top
+ * keys.  With this support, PL/pgSQL may pass the variable in sk := qsketch_add(sk, k) as a
+ * read-write object.  SketchForUpdate() changes this object in place.  If the function raises an
+ * error, the variable is unchanged.
  */
 PG_FUNCTION_INFO_V1(qsketch_modify_support);
 Datum
@@ -82,7 +82,7 @@ qsketch_modify_support(PG_FUNCTION_ARGS)
 SQL_FUNCTION(qsketch_add, add_key(fcinfo, 1));
 SQL_FUNCTION(qsketch_remove, add_key(fcinfo, -1));
 
-/* Merge or subtract the second sketch. */
+/* Merge or subtract the second sketch: "operation" is qs_merge() or qs_subtract(). */
 static Datum
 combine(FunctionCallInfo fcinfo, qb_status (*operation)(qs_sketch *, const qs_sketch *))
 {
@@ -113,7 +113,7 @@ subtract(FunctionCallInfo fcinfo)
 SQL_FUNCTION(qsketch_merge, MergeUnlessNull(fcinfo, merge));
 SQL_FUNCTION(qsketch_subtract, SubtractUnlessNull(fcinfo, subtract));
 
-/* qsketch_fold(qsketch, size): the same counts in less memory. */
+/* qsketch_fold(qsketch, size): the sketch with its counts in fewer buckets. */
 PG_FUNCTION_INFO_V1(qsketch_fold);
 Datum
 qsketch_fold(PG_FUNCTION_ARGS)
@@ -126,7 +126,7 @@ qsketch_fold(PG_FUNCTION_ARGS)
 	return StateDatum(&expanded->keyed);
 }
 
-/* The slim or fat part of an sf sketch. */
+/* Make the device part, the host part or the full sketch of an sf sketch. */
 static Datum
 part(FunctionCallInfo fcinfo, qs_part wanted)
 {
@@ -157,11 +157,11 @@ SQL_FUNCTION(qsketch_sf_device, part(fcinfo, QS_PART_DEVICE));
 SQL_FUNCTION(qsketch_sf_host, part(fcinfo, QS_PART_HOST));
 SQL_FUNCTION(qsketch_sf_full, part(fcinfo, QS_PART_FULL));
 
-/* ---- what a sketch tells as a whole ---- */
+/* ---- facts about a whole sketch ---- */
 
 typedef Datum (*Answer)(FunctionCallInfo fcinfo, const qs_sketch *sketch);
 
-/* Answer a question about a sketch, the first argument. */
+/* Return what "answer" computes from the sketch in the first argument. */
 static Datum
 ask(FunctionCallInfo fcinfo, Answer answer)
 {
@@ -174,7 +174,10 @@ ask(FunctionCallInfo fcinfo, Answer answer)
 	return result;
 }
 
-/* Answer the question from the header alone, if the sketch is stored out of line. */
+/*
+ * Return what "answer" computes from the sketch.  If the sketch is stored out of line, "answer"
+ * receives only its header.
+ */
 static Datum
 ask_header(FunctionCallInfo fcinfo, Answer answer)
 {
@@ -211,7 +214,7 @@ enum
 	INFO_COLUMNS
 };
 
-/* The encoding in which the sketch is stored, or will be. */
+/* Return the name of the encoding in which the sketch is stored, or would be stored. */
 static const char *
 form_name(const qs_sketch *sk)
 {
@@ -230,7 +233,10 @@ part_name(const qs_sketch *sk)
 	return name[sk->params.part];
 }
 
-/* Size columns: a thread sketch has rows of n counters, all others have n buckets of m. */
+/*
+ * Fill the columns of the layout.  A thread sketch has rows of n counters.  A sketch of any other
+ * structure has n buckets.
+ */
 static void
 fill_layout(const qs_params *p, Datum *values, bool *nulls)
 {
@@ -268,9 +274,10 @@ info_of(FunctionCallInfo fcinfo, const qs_sketch *sk)
 
 SQL_FUNCTION(qsketch_info, ask_header(fcinfo, info_of));
 
-/* A row of the estimate and its standard error; NULLs if the sketch is too full for an estimate. */
-
-/* A row of the estimate and its standard error; NULLs if the sketch is too full to tell. */
+/*
+ * Return a row of the estimated number of distinct keys and its standard error.  NULLs: the sketch
+ * is too full for an estimate.
+ */
 Datum
 SketchDistinctRow(FunctionCallInfo fcinfo, const qs_sketch *sketch)
 {
@@ -282,7 +289,7 @@ SketchDistinctRow(FunctionCallInfo fcinfo, const qs_sketch *sketch)
 	return ReturnRow(fcinfo, values, nulls);
 }
 
-/* qsketch_distinct(qsketch): estimate and standard error. */
+/* qsketch_distinct(qsketch): estimated number of distinct keys, and its standard error. */
 SQL_FUNCTION(qsketch_distinct, ask(fcinfo, SketchDistinctRow));
 
 /* ---- sizes of joins ---- */
@@ -297,7 +304,7 @@ check_has_product(const qs_sketch *sk)
 						errhint("Use the full sketch or its host part.")));
 }
 
-/* qsketch_inner_product(qsketch, qsketch): estimate and standard error. */
+/* qsketch_inner_product(qsketch, qsketch): estimated size of a join, and its standard error. */
 PG_FUNCTION_INFO_V1(qsketch_inner_product);
 Datum
 qsketch_inner_product(PG_FUNCTION_ARGS)
@@ -322,7 +329,7 @@ qsketch_inner_product(PG_FUNCTION_ARGS)
 
 /* ---- where lookups find the parts of a sketch: in this process, or on a GPU ---- */
 
-/* The GPU that has cached a value, or -1. */
+/* Return the number of the GPU that has cached a value, or -1. */
 static int
 gpu_of_value(Datum datum, bool stored)
 {
@@ -350,7 +357,7 @@ put_part(FunctionCallInfo fcinfo, const char *part, int gpu, uint64 bytes)
 	PutRow(fcinfo, values, NULL);
 }
 
-/* Add rows for the tables of a dense sketch.  The fat table of sf is never on a GPU. */
+/* Return rows for the tables of a dense sketch.  The fat table of sf is never on a GPU. */
 static void
 put_tables(FunctionCallInfo fcinfo, const qs_sketch *sk, int gpu)
 {
@@ -374,8 +381,8 @@ put_tables(FunctionCallInfo fcinfo, const qs_sketch *sk, int gpu)
 }
 
 /*
- * qsketch_location(qsketch): where lookups find each part of a sketch.  A part that a GPU has
- * cached is found on that GPU.
+ * qsketch_location(qsketch): where lookups find each part of a sketch.  A part is on the GPU that
+ * has cached the part, or in this process.
  */
 PG_FUNCTION_INFO_V1(qsketch_location);
 Datum

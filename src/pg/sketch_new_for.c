@@ -1,6 +1,6 @@
 /*
  * sketch_new_for.c
- *		qsketch_new_for: the least size for an error.
+ *		qsketch_new_for: finds the smallest sketch for an error.
  *
  * src/pg/sketch_new_for.c
  */
@@ -16,7 +16,7 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
-/* The load and the error that the new sketch has to suit. */
+/* The load that the new sketch will hold, and the largest error that the user allows. */
 typedef struct Wanted
 {
 	double rows;
@@ -25,7 +25,9 @@ typedef struct Wanted
 	double confidence;
 } Wanted;
 
-/* Read the weights of some keys, which stand for the whole load. */
+/*
+ * Read the weights of a sample of keys, and estimate the total weight of all keys from the average.
+ */
 static void
 read_weights(ArrayType *array, qs_load *load)
 {
@@ -98,8 +100,8 @@ forecast(qs_forecast *forecast, const qs_params *params, const Wanted *wanted)
 }
 
 /*
- * Find the smallest size that meets the wanted error, and its forecast.  False if no size meets it;
- * then the largest size is returned.  The error falls as the size grows.
+ * Find the smallest size that meets the wanted error, and its forecast.  The error falls as the
+ * size grows.  False: no size meets the error, and the result is the largest size.
  */
 static bool
 find_size(qs_params *params, qs_forecast *found, int structure, const Wanted *wanted)
@@ -143,9 +145,8 @@ raise_no_size(const qs_params *params, const qs_forecast *best, const Wanted *wa
 }
 
 /*
- * Find the structure that takes the least memory, among those in which a key's counters are in one
- * bucket.  If the caller gives weights, the structure "thread" is tried, too: it may be best, since
- * each counter of a key then matters by itself.
+ * Find the structure that needs the least memory: multilevel or warp.  If the caller gives weights,
+ * the structure may also be thread.  False: no structure meets the wanted error.
  */
 static bool
 find_structure(qs_params *params, qs_forecast *found, const Wanted *wanted)

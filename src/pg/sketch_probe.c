@@ -1,14 +1,15 @@
 /*
  * sketch_probe.c
- *		Estimates of how often keys occurred: qsketch_estimate, also of arrays, qsketch_lookup,
- *		qsketch_error and qsketch_bounds; and what these functions keep from row to row.
+ *		Estimates of keys: qsketch_estimate, qsketch_lookup, qsketch_error, qsketch_bounds.
  *
- * A sketch of 1 MB is stored out of line, and fetching it costs some thousand times as much as an
- * estimate.  So a query that looks up many keys in stored sketches must fetch each sketch only
- * once, even if a join brings it again with each row.  For that, copies are kept (stored.h).  A
- * query that looks up one key in many stored sketches should fetch none of them as a whole.  It
- * reads the header and the key's bucket.  A query that goes round more sketches than may be kept
- * does this, too, and remembers their headers.
+ * A sketch of 1 MB is stored out of line.  Fetching the sketch takes about a thousand times as long
+ * as an estimate.  So a query that looks up many keys in a stored sketch must fetch the sketch only
+ * once, even if a join returns the sketch with each row.  For this purpose the calling expression
+ * keeps copies of sketches (stored.h).
+ *
+ * A query that looks up one key in each of many stored sketches should fetch none of them as a
+ * whole.  It reads only the header and the key's bucket of each sketch.  If a query alternates
+ * between more sketches than it may keep, it also reads only buckets, and keeps the headers.
  *
  * src/pg/sketch_probe.c
  */
@@ -25,27 +26,27 @@
 #include "sketch/measure.h"
 #include "utils/memutils.h"
 
-/* A sketch stored out of line. */
+/* What is kept of a sketch that is stored out of line. */
 typedef struct StoredSketch
 {
 	StoredValue stored;
-	bool opened;                   /* "view" has the header, for reading parts of the sketch */
-	qs_sketch view;                /* the header alone, without tables */
+	bool opened;                   /* "view" is set */
+	qs_sketch view;                /* the sketch's header, without tables */
 	uint8 header[QS_HEADER_BYTES]; /* header bytes of the copy */
-	SketchState *copy;             /* NULL: no copy is kept */
+	SketchState *copy;             /* copy of the whole sketch, or NULL */
 } StoredSketch;
 
-/* The measured noise of a sketch, and the last error that was computed from it. */
+/* The measured noise of a sketch, and the last error that was computed from the noise. */
 typedef struct Measured
 {
 	MemoryContext context; /* memory context of the noise */
 	qb_memory memory;
 	bool there; /* "noise" is set */
 	qs_noise noise;
-	bool asked; /* "error" is set, for "confidence" and "keys" */
+	bool asked; /* "error" is set, for "confidence" and "probes" */
 	double confidence;
 	int64 probes;
-	int64 error; /* the error for these two */
+	int64 error; /* limit of the overestimate, for "probes" keys together */
 } Measured;
 
 typedef struct StoredNoise
@@ -56,27 +57,27 @@ typedef struct StoredNoise
 
 /*
  * What a calling expression keeps in its fn_extra: the type of the keys, sketches that are stored
- * out of line, and noise.  The first row with a stored sketch reads the parts that it needs.  The
- * second row makes a copy, and all later rows use the copy.  Noise is kept for several stored
- * sketches, and for the last sketch that is not stored.
+ * out of line, and noise.  The first row with a stored sketch reads only the needed parts of the
+ * sketch.  The second row makes a copy of the sketch, and all later rows use the copy.  Noise is
+ * kept for several stored sketches, and for the last sketch that is not stored out of line.
  */
 typedef struct Probe
 {
 	KeyProbe keys;       /* the type of the rows' keys */
 	SketchReader reader; /* reads the sketch of the current row */
 
-	StoredCache sketches; /* its values are StoredSketches */
-	StoredCache noises;   /* its values are StoredNoises */
-	StoredNoise *noise;   /* noise of the current row's sketch, if that is stored out of line */
+	StoredCache sketches; /* cache of StoredSketches */
+	StoredCache noises;   /* cache of StoredNoises */
+	StoredNoise *noise;   /* noise of the current row's sketch; NULL: not stored out of line */
 
-	/* The last flat value that was worth keeping and is not stored out of line. */
+	/* The kept flat value of an earlier row, which was not stored out of line. */
 	MemoryContext flat_context;
-	struct varlena *flat;     /* its bytes, or NULL */
-	SketchState *flat_tables; /* tables, if "flat" is compact; or NULL */
+	struct varlena *flat;     /* copy of the value, or NULL */
+	SketchState *flat_tables; /* copy of a compact "flat" with tables, or NULL */
 
 	Measured other; /* noise of "flat", or of an expanded sketch */
 	bool other_expanded;
-	uint64 other_version; /* identifies the expanded sketch, with "other_total" */
+	uint64 other_version; /* version of the measured expanded sketch */
 	int64 other_total;
 } Probe;
 
@@ -90,7 +91,10 @@ init_measured(Measured *measured, MemoryContext parent)
 		measured->context = AllocSetContextCreate(parent, "qsketch noise", ALLOCSET_SMALL_SIZES);
 }
 
-/* Make the probe at the first call.  Its copies may take the memory of an executor node's hash table. */
+/*
+ * Create the probe at the first call.  Its copies may take as much memory as a hash table of the
+ * executor.
+ */
 static Probe *
 create_probe(FmgrInfo *flinfo)
 {
@@ -105,7 +109,6 @@ create_probe(FmgrInfo *flinfo)
 	return probe;
 }
 
-/* The probe of the calling expression. */
 static inline Probe *
 probe_of(FunctionCallInfo fcinfo)
 {
@@ -114,14 +117,14 @@ probe_of(FunctionCallInfo fcinfo)
 	return likely(probe) ? probe : create_probe(fcinfo->flinfo);
 }
 
-/* The sketch of a row if it is stored out of line, else NULL. */
+/* Return what is kept of the row's sketch.  NULL: the sketch is not stored out of line. */
 static inline StoredSketch *
 stored_of(Probe *probe, Datum datum)
 {
 	return (StoredSketch *) StoredFind(&probe->sketches, datum);
 }
 
-/* Prefetch the key's counters in the copy of the sketch that probably comes next. */
+/* Prefetch the key's counters in the copy of the sketch that the next row probably has. */
 static inline void
 prefetch_next(const StoredSketch *stored, uint64 fingerprint)
 {
@@ -140,8 +143,8 @@ is_header(const qs_sketch *sketch)
 }
 
 /*
- * The header of a stored sketch, opened for reading parts of the sketch.  NULL if the sketch must
- * be read as a whole: it is explicit, or not stored so that parts can be read.
+ * Return the header of a stored sketch, to read parts of the sketch.  NULL: the sketch must be read
+ * as a whole, because it is explicit, or because its storage does not allow partial reads.
  */
 static const qs_sketch *
 header_of(StoredSketch *stored, Datum datum)
@@ -162,7 +165,7 @@ read_range(void *context, uint64_t offset, uint32_t bytes, uint8_t *out)
 	StoredReadRange(&sketch_format, *(Datum *) context, offset, bytes, out);
 }
 
-/* Estimate of a key from parts of a stored sketch whose header is open. */
+/* Estimate a key from the parts of a stored sketch that have the key's counters. */
 static int64
 estimate_pieces(Datum datum, const qs_sketch *view, uint64 fingerprint)
 {
@@ -171,7 +174,10 @@ estimate_pieces(Datum datum, const qs_sketch *view, uint64 fingerprint)
 	return qs_estimate_stored(view, qb_hash(fingerprint, view->seed_key), &source);
 }
 
-/* True if a copy of the sketch may be kept.  The copy has tables, even if the sketch is stored without. */
+/*
+ * True if the cache may keep a copy of the sketch.  The copy has tables, even if the stored sketch
+ * is compact.
+ */
 static bool
 has_room(Probe *probe, StoredSketch *stored, Datum datum)
 {
@@ -183,7 +189,7 @@ has_room(Probe *probe, StoredSketch *stored, Datum datum)
 	return StoredMayKeep(&probe->sketches, &stored->stored, bytes);
 }
 
-/* Keep a copy of the sketch that was read. */
+/* Copy the sketch that the reader has opened, and keep the copy in the cache. */
 static void
 keep_copy(Probe *probe, StoredSketch *stored)
 {
@@ -196,8 +202,8 @@ keep_copy(Probe *probe, StoredSketch *stored)
 }
 
 /*
- * The whole of a stored sketch: its copy, which is made if there is room.  At the first use of a
- * sketch no older copy is dropped to make room for it.
+ * Return the whole of a stored sketch: its copy, or the fetched value if the cache has no memory
+ * for a copy.  At the first use of a sketch, the cache drops no older copy.
  */
 static const qs_sketch *
 read_stored(Probe *probe, StoredSketch *stored, Datum datum)
@@ -218,7 +224,7 @@ read_stored(Probe *probe, StoredSketch *stored, Datum datum)
 
 /* ---- values that are not stored out of line ---- */
 
-/* The value whose bytes the reader has. */
+/* Return the flat value that the reader has opened. */
 static const struct varlena *
 value_read(const Probe *probe)
 {
@@ -226,8 +232,8 @@ value_read(const Probe *probe)
 }
 
 /*
- * True if the flat value of this row is the one that was kept.  All bytes are compared, because a
- * checksum could be forged.
+ * True if the flat value of this row equals the kept value.  All bytes are compared, because a user
+ * could forge a checksum.
  */
 static bool
 is_kept(const Probe *probe)
@@ -238,7 +244,7 @@ is_kept(const Probe *probe)
 		   memcmp(value, probe->flat, VARSIZE(value)) == 0;
 }
 
-/* Forget the flat value that was kept, and the noise measured of it. */
+/* Free the kept flat value, and invalidate the noise in "other". */
 static void
 forget_flat(Probe *probe)
 {
@@ -250,8 +256,8 @@ forget_flat(Probe *probe)
 }
 
 /*
- * Keep the flat value of this row, and tables if it is compact.  Nothing is kept if this would take
- * too much memory.
+ * Keep a copy of this row's flat value, and tables if the value is compact.  If the copies would
+ * exceed the cache's limit, keep nothing.
  */
 static void
 keep_flat(Probe *probe)
@@ -273,7 +279,10 @@ keep_flat(Probe *probe)
 	memcpy(probe->flat, value_read(probe), bytes);
 }
 
-/* The sketch of this row, with tables.  It is expanded, or flat and not stored out of line. */
+/*
+ * Return the sketch of this row, which is not stored out of line.  A compact sketch is returned
+ * with tables.
+ */
 static const qs_sketch *
 read_here(Probe *probe, Datum datum)
 {
@@ -289,7 +298,7 @@ read_here(Probe *probe, Datum datum)
 	return probe->reader.sketch;
 }
 
-/* The sketch of this row, for reading; valid until the row ends. */
+/* Return the sketch of this row, which is valid until the next row. */
 static const qs_sketch *
 sketch_of(Probe *probe, Datum datum)
 {
@@ -300,7 +309,7 @@ sketch_of(Probe *probe, Datum datum)
 
 /* ---- noise ---- */
 
-/* True if "other" was measured from the sketch of this row, with its current counts. */
+/* True if "other" has the noise of this row's sketch with its current counts. */
 static bool
 is_other(const Probe *probe, const qs_sketch *sketch)
 {
@@ -311,7 +320,7 @@ is_other(const Probe *probe, const qs_sketch *sketch)
 	return probe->other_version == probe->reader.version && probe->other_total == sketch->total;
 }
 
-/* Record that "other" is about this row's sketch, whose noise will be measured now. */
+/* Assign "other" to this row's sketch, whose noise the caller will measure. */
 static void
 note_other(Probe *probe, const qs_sketch *sketch)
 {
@@ -347,8 +356,8 @@ noise_size(void)
 }
 
 /*
- * The slot where the noise of this row's sketch is kept: in the cache of stored sketches, or in
- * "other" for a sketch that is not in that cache.
+ * Return the slot for the noise of this row's sketch: the cache entry of a stored sketch, or
+ * "other".
  */
 static Measured *
 noise_slot_of(Probe *probe, const qs_sketch *sketch)
@@ -362,15 +371,15 @@ noise_slot_of(Probe *probe, const qs_sketch *sketch)
 		return &stored->measured;
 	}
 	if (stored)
-		forget_flat(probe); /* there is no room: the noise is measured anew for each row */
+		forget_flat(probe); /* the cache is full: "other" is measured again for each row */
 	else if (!is_other(probe, sketch))
 		note_other(probe, sketch);
 	return &probe->other;
 }
 
 /*
- * The noise of this row's sketch, for one probe or for several.  Measuring takes milliseconds, so
- * it is done once.
+ * Return the noise of this row's sketch, for estimates of "probes" keys.  Measuring takes
+ * milliseconds, so the noise is kept.
  */
 static Measured *
 measured_of(Probe *probe, const qs_sketch *sketch, int64 probes)
@@ -385,7 +394,7 @@ measured_of(Probe *probe, const qs_sketch *sketch, int64 probes)
 	return measured;
 }
 
-/* The sketch of this row, to be measured. */
+/* Return the sketch of this row, and look up its noise for measured_of(). */
 static const qs_sketch *
 sketch_to_measure(Probe *probe, Datum datum)
 {
@@ -394,8 +403,8 @@ sketch_to_measure(Probe *probe, Datum datum)
 }
 
 /*
- * The sketch of this row, for error_of() and estimate_from().  If a stored sketch has no copy but
- * its noise was measured, only its header is read.
+ * Return the sketch of this row for error_of() and estimate_from().  If a stored sketch has no
+ * copy, but its noise was measured, the result is only the header.
  */
 static const qs_sketch *
 sketch_for_error(Probe *probe, Datum datum, int64 probes)
@@ -415,7 +424,7 @@ sketch_for_error(Probe *probe, Datum datum, int64 probes)
 	return read_stored(probe, stored, datum);
 }
 
-/* Estimate of a key from the sketch that sketch_for_error() returned. */
+/* Estimate a key from the result of sketch_for_error(). */
 static int64
 estimate_from(Datum datum, const qs_sketch *sketch, uint64 fingerprint)
 {
@@ -424,8 +433,8 @@ estimate_from(Datum datum, const qs_sketch *sketch, uint64 fingerprint)
 }
 
 /*
- * The error of the sketch that sketch_for_error() returned.  The error is kept while all rows ask
- * for the same confidence and number of keys.
+ * Return the error for the result of sketch_for_error().  The error is kept until a row has another
+ * sketch, confidence or number of keys.
  */
 static int64
 error_of(Probe *probe, const qs_sketch *sketch, double confidence, int64 probes)
@@ -446,14 +455,20 @@ error_of(Probe *probe, const qs_sketch *sketch, double confidence, int64 probes)
 
 #define KEY_ARGUMENT 1
 
-/* Fingerprint of the key argument, after a check that the sketch holds such keys. */
+/*
+ * Return the fingerprint of the key argument.  Raise an error if the key does not fit the sketch's
+ * keys.
+ */
 static uint64
 key_argument(FunctionCallInfo fcinfo, Probe *probe, const qs_sketch *sketch)
 {
 	return KeyProbeArgument(&probe->keys, fcinfo, KEY_ARGUMENT, &sketch->keys, &sketch_key_holder);
 }
 
-/* Estimate from a sketch without a copy.  A stored sketch that comes again is copied, if there is room. */
+/*
+ * Estimate a key of a sketch without a copy.  From its second row on, a stored sketch is copied if
+ * the cache has memory for the copy.
+ */
 static pg_noinline int64
 estimate_not_kept(FunctionCallInfo fcinfo, Probe *probe, StoredSketch *stored)
 {
@@ -477,9 +492,9 @@ estimate_not_kept(FunctionCallInfo fcinfo, Probe *probe, StoredSketch *stored)
 /*
  * qsketch_estimate(qsketch, key): an upper bound of the key's total weight.
  *
- * In a join with one stored sketch the second row makes a copy and learns the type of the key; all
- * later rows use this shortcut.  If rows with several sketches alternate, the next sketch is
- * probably asked for the same key.
+ * In a join with one stored sketch, the second row makes a copy and determines the type of the key.
+ * All later rows use this copy.  If rows alternate between several sketches, the next row probably
+ * looks up the same key in another sketch.  So the key's counters in that sketch are prefetched.
  */
 PG_FUNCTION_INFO_V1(qsketch_estimate);
 Datum
@@ -501,7 +516,7 @@ qsketch_estimate(PG_FUNCTION_ARGS)
 
 /*
  * qsketch_estimate_unbiased(qsketch, key, clip): the estimate less the noise around the key.
- * "clip": the result is raised to 0, or lowered to the estimate, if it lies outside.
+ * "clip": limit the result to the range from 0 to the estimate.
  */
 PG_FUNCTION_INFO_V1(qsketch_estimate_unbiased);
 Datum
@@ -519,7 +534,7 @@ qsketch_estimate_unbiased(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(unbiased);
 }
 
-/* The argument for the number of keys for which the error must hold together. */
+/* Return the argument "keys": the number of keys for which the error must hold together. */
 static int64
 keys_argument(FunctionCallInfo fcinfo, int argument)
 {
@@ -535,8 +550,8 @@ keys_argument(FunctionCallInfo fcinfo, int argument)
 }
 
 /*
- * qsketch_error(qsketch, confidence, keys): an upper limit of the overestimate.  It holds with this
- * confidence for "keys" keys together.
+ * qsketch_error(qsketch, confidence, keys): an upper limit of the overestimate.  With this
+ * confidence, the limit holds for all of "keys" keys together.
  */
 PG_FUNCTION_INFO_V1(qsketch_error);
 Datum
@@ -572,12 +587,12 @@ qsketch_bounds(PG_FUNCTION_ARGS)
 /*
  * ---- batches of keys ----
  *
- * A batch goes to the GPU if qsketch.device says so.  A stored sketch stays on the GPU for the next
- * batch.  The GPU's copy is recognized by the sketch's header and toast pointer, so this process
- * reads nothing else of the sketch.
+ * The setting qsketch.device decides whether a GPU looks up a batch.  A stored sketch stays cached
+ * on the GPU for the next batch.  The sketch's header and toast pointer identify the cached sketch,
+ * so this process reads only the header.
  */
 
-/* Keys between two checks for interrupts.  Each key has up to QS_DEPTH_MAX counters. */
+/* Number of keys between two checks for interrupts.  Each key has up to QS_DEPTH_MAX counters. */
 #define KEYS_AT_ONCE 32768
 
 typedef struct Batch
@@ -600,7 +615,7 @@ query(const qs_sketch *sketch, Batch *batch)
 	}
 }
 
-/* The name under which a device keeps the sketch; false if the sketch has no name. */
+/* Set *name to the name under which a device caches the sketch.  False: the sketch has no name. */
 static bool
 name_of(const Probe *probe, Datum datum, bool stored, StoredName *name)
 {
@@ -615,8 +630,8 @@ name_of(const Probe *probe, Datum datum, bool stored, StoredName *name)
 }
 
 /*
- * Look up the keys on a device; false if no device does it.  If *sketch has only the header of a
- * stored sketch, the whole sketch is read when the device has no copy.
+ * Look up the keys on a device.  False: the caller must look up the keys.  If *sketch is the header
+ * of a stored sketch that no device has cached, *sketch is set to the whole sketch.
  */
 static bool
 ask_device(Probe *probe, Datum datum, bool stored, const qs_sketch **sketch, Batch *batch)
@@ -659,10 +674,7 @@ estimate_batch(FunctionCallInfo fcinfo, Batch *batch)
 	query(sketch == &view ? sketch_of(probe, datum) : sketch, batch);
 }
 
-/*
- * qsketch_estimate(qsketch, key[]): one estimate for each element, NULL for
- * NULL.
- */
+/* qsketch_estimate(qsketch, key[]): one estimate for each element; NULL for a NULL element. */
 PG_FUNCTION_INFO_V1(qsketch_estimate_array);
 Datum
 qsketch_estimate_array(PG_FUNCTION_ARGS)

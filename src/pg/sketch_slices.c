@@ -1,19 +1,22 @@
 /*
  * sketch_slices.c
- *		How a sketch is cut into slices, so that all processes of a parallel scan merge their
- *		sketches at the same time (pgbase/segment.h).
+ *		Cuts a sketch into slices that processes merge at the same time.
  *
- * A slice is a sketch of some buckets (sketch/merge.h), whose tables are in shared memory.  A slice
- * has the total of all sketches that were added, and their kind of keys.
+ * A slice is a sketch of a range of buckets (sketch/merge.h), with tables in shared memory
+ * (pgbase/segment.h).  A slice also records the total and the key family of all sketches that were
+ * added to the slice.
  *
- * A sketch is not cut if it is explicit, if it has few keys, so that it is written in compact
- * encoding, or if its counters are on a device.  Such sketches are merged by one process.
+ * Explicit sketches, sketches of few keys (SketchHasFewKeys()) and sketches on a device are not
+ * cut.  A single process merges these sketches.
  *
  * src/pg/sketch_slices.c
  */
 #include "pg/sketch_state.h"
 
-/* The sketch of a slice, which the shared memory holds without pointers. */
+/*
+ * Return the sketch of a slice with pointers for this process.  Shared memory has the sketch
+ * without pointers.
+ */
 static qs_sketch
 open_slice(const SharedSlice *shared, dsa_area *area, const qb_memory *memory)
 {
@@ -26,7 +29,10 @@ open_slice(const SharedSlice *shared, dsa_area *area, const qb_memory *memory)
 	return slice;
 }
 
-/* The number of units into which a sketch can be cut, and its bytes; 0: it is not cut. */
+/*
+ * Return the number of units into which a sketch can be cut, and the bytes of its tables in *bytes.
+ * 0: the sketch is not cut.
+ */
 uint64
 SketchSliceUnits(const qs_sketch *sketch, Size *bytes)
 {
@@ -36,7 +42,7 @@ SketchSliceUnits(const qs_sketch *sketch, Size *bytes)
 	return qs_slice_units(&sketch->params);
 }
 
-/* Add units of a sketch to the slice, whose own data begin with a qs_sketch. */
+/* Add units of a sketch to the slice.  The slice's data begin with a qs_sketch. */
 void
 SketchSliceAdd(const qs_sketch *sketch, qs_slice units, SharedSlice *shared, dsa_area *area)
 {
@@ -52,7 +58,10 @@ SketchSliceAdd(const qs_sketch *sketch, qs_slice units, SharedSlice *shared, dsa
 	memcpy(shared->data, &slice, sizeof(slice));
 }
 
-/* Add a slice to units of a sketch.  The first slice has the total of all sketches. */
+/*
+ * Add a slice to units of a sketch.  The first slice also adds the total of all merged sketches to
+ * the sketch's total.
+ */
 void
 SketchSliceTake(qs_sketch *sketch, qs_slice units, const SharedSlice *shared, dsa_area *area)
 {

@@ -2,12 +2,12 @@
  * sketch_state.c
  *		A sketch as an expanded object: the state of aggregates.
  *
- * A full buffer of keys goes to the engine as one batch.  Before the sketch is read it
- * is materialized: the buffer is flushed, and the engine brings the counters here.
- * Materializing does not change the value.
+ * The engine counts a full buffer of keys as one batch.  A sketch must be materialized before it is
+ * read: the buffer is flushed, and the engine copies the counters to this process.  Materializing
+ * does not change the value.
  *
- * A sketch that is only written needs no tables.  Keys that wait in the buffer are written in
- * compact encoding, and stay in the buffer.
+ * An explicit sketch that is only written needs no tables.  Its keys and the buffered keys are
+ * written in compact encoding, and the buffered keys stay in the buffer.
  *
  * src/pg/sketch_state.c
  */
@@ -22,14 +22,14 @@
 
 static uint64 last_version;
 
-/* Give the counts a new version, since they are new or about to change. */
+/* Give the counts a new version, because they are new or will change. */
 void
 SketchNewVersion(SketchState *expanded)
 {
 	expanded->version = ++last_version;
 }
 
-/* A state whose sketch is not set yet. */
+/* Create a state without a sketch, which the caller must set. */
 static SketchState *
 create_object(MemoryContext context)
 {
@@ -40,7 +40,7 @@ create_object(MemoryContext context)
 	return expanded;
 }
 
-/* An empty sketch that lives in "context". */
+/* Create a state with an empty sketch in "context". */
 SketchState *
 SketchCreate(MemoryContext context, const qs_params *params)
 {
@@ -50,7 +50,7 @@ SketchCreate(MemoryContext context, const qs_params *params)
 	return expanded;
 }
 
-/* A copy of a sketch that lives in "context". */
+/* Create a state with a copy of a sketch in "context". */
 SketchState *
 SketchCopy(MemoryContext context, const qs_sketch *sketch)
 {
@@ -60,7 +60,7 @@ SketchCopy(MemoryContext context, const qs_sketch *sketch)
 	return expanded;
 }
 
-/* A state that takes over a partial state which was left on a device. */
+/* Create a state that takes over the device sketch of a token. */
 static SketchState *
 from_device_token(MemoryContext context, Datum token)
 {
@@ -72,7 +72,7 @@ from_device_token(MemoryContext context, Datum token)
 }
 
 /*
- * The state of a token, in a context below "context".  The state belongs to the caller from now on.
+ * Return the state that a token stands for, in a child of "context".  The caller owns the state.
  * NULL: the datum is no token.
  */
 SketchState *
@@ -101,9 +101,9 @@ SketchStateIn(Datum datum)
 /*
  * ---- presence bitmap ----
  *
- * The bitmap is made when the state is made a value for the second time.  From then on, each batch
- * of few keys corrects the bitmap.  The bitmap is true of one version of the sketch.  Any other
- * change gives the sketch another version, and the bitmap is made anew when it is next needed.
+ * The bitmap is computed when the state is written as a value for the second time.  After that,
+ * batches of few keys update the bitmap.  All other changes only give the sketch a new version.  If
+ * the bitmap describes an old version, the next write computes the bitmap again.
  */
 
 static bool
@@ -112,7 +112,7 @@ presence_is_current(const SketchState *expanded)
 	return expanded->presence && expanded->presence_version == expanded->version;
 }
 
-/* The presence bitmap of a materialized sketch that is being written as a value; NULL: it has none. */
+/* Return the presence bitmap for writing a materialized sketch.  NULL: write without a bitmap. */
 static const uint64 *
 presence_of(SketchState *expanded)
 {
@@ -136,8 +136,8 @@ presence_of(SketchState *expanded)
 }
 
 /*
- * True if the bitmap can be corrected for this many keys that are added or removed now.  If there
- * are more keys than words in the bitmap, making it anew takes less time.
+ * True if the bitmap should be updated for a batch of "keys" keys.  If the batch has more keys than
+ * the bitmap has words, computing the bitmap again takes less time than updating it.
  */
 static bool
 has_presence(const SketchState *expanded, int keys)
@@ -146,7 +146,7 @@ has_presence(const SketchState *expanded, int keys)
 		   (uint64) keys <= qs_presence_words(&expanded->sketch.params);
 }
 
-/* Correct the bitmap, which was true before these keys were added or removed. */
+/* Update the bitmap, which was current before these keys were added or removed. */
 static void
 correct_presence(SketchState *expanded, const uint64 *fingerprint, int keys)
 {
@@ -163,27 +163,31 @@ free_presence(SketchState *expanded)
 }
 
 /*
- * ---- compact sketches that wait until they are merged into a state ----
+ * ---- deferred sketches: compact sketches that wait to be merged into a state ----
  *
- * A compact sketch of few keys is much smaller than the tables that it is merged into.  If sketches
- * of many groups alternate, each merge would use other tables, which are no longer in the
- * processor's cache.  So the compact sketches of a state wait, as keys wait in its buffer.  Later
- * all waiting sketches are merged into the same tables, one after another.  Until then the state
- * has no tables, so a hash aggregate has room for more groups, and writes fewer sketches to disk.
- * If a group gets tables after all, because many sketches come, the hash aggregate learns of the
- * tables only when they are made.  The same is true when keys make a sketch dense.
+ * A compact sketch of few keys is much smaller than the tables into which it is merged.  If
+ * sketches of many groups alternate, each merge would access other tables, which are no longer in
+ * the processor's cache.  So a state collects its compact sketches, as its buffer collects keys.
+ * Later all collected sketches are merged into the state's tables, one after another.
  *
- * The sketches that wait take at most half of the tables' memory.  A state that has
- * tables lets nothing wait.
+ * Until this merge the state has no tables, so a hash aggregate has memory for more groups, and
+ * writes fewer sketches to disk.  Many sketches or many keys may give a state tables after all.
+ * The hash aggregate counts the memory of these tables only after the state has allocated them.
  *
- * Each body is read by loops that can be interrupted.  A body is at least as long as its table of
- * groups, so the limit of waiting bytes also limits the number of sketches.
+ * The deferred sketches of a state take at most half of the memory of its tables.  In a state that
+ * already has tables, no sketch is deferred.
+ *
+ * The loops that read a body can be interrupted.  A body contains its table of groups
+ * (sketch/compact.h), so the limit of deferred bytes also limits the number of deferred sketches.
  */
 
-/* The most bytes that wait for one state.  Tables much larger than a cache gain nothing. */
+/*
+ * The most bytes of deferred sketches of a state.  Deferring saves no time if the tables are much
+ * larger than a cache.
+ */
 #define DEFERRED_MOST (2 * 1024 * 1024)
 
-/* True if this many more bytes may wait.  Nothing waits in a state with tables. */
+/* True if the sketch "from", which takes this many bytes, may be deferred. */
 static bool
 may_wait(const SketchState *expanded, const qs_sketch *from, Size bytes)
 {
@@ -195,8 +199,8 @@ may_wait(const SketchState *expanded, const qs_sketch *from, Size bytes)
 }
 
 /*
- * Keep a copy of a compact sketch, to be merged into the state when the state is read.  False: the
- * sketch has to be merged now.
+ * Defer a compact sketch: keep a copy that is merged when the state is read.  False: the caller
+ * must merge the sketch now.
  */
 static bool
 let_wait(SketchState *expanded, const qs_sketch *from)
@@ -217,7 +221,7 @@ let_wait(SketchState *expanded, const qs_sketch *from)
 	return true;
 }
 
-/* Merge all sketches that wait for one state into another state, or into that state itself. */
+/* Merge a list of deferred sketches into a state. */
 void
 SketchMergeWaiting(SketchState *into, const DeferredSketch *deferred)
 {
@@ -225,7 +229,7 @@ SketchMergeWaiting(SketchState *into, const DeferredSketch *deferred)
 		SketchCheck(into->engine->merge(&into->sketch, &deferred->view));
 }
 
-/* Forget all sketches that wait. */
+/* Free all deferred sketches. */
 static void
 free_deferred(SketchState *expanded)
 {
@@ -239,7 +243,7 @@ free_deferred(SketchState *expanded)
 	expanded->deferred_bytes = 0;
 }
 
-/* Merge all sketches that wait into the state. */
+/* Merge all deferred sketches into their state, and free them. */
 static void
 merge_deferred(SketchState *expanded)
 {
@@ -254,9 +258,9 @@ merge_deferred(SketchState *expanded)
 /* ---- keys ---- */
 
 /*
- * The number of keys to collect.  A hash aggregate looks at its memory when a row comes, not when
- * results are read.  So the key that may be one too many for the explicit encoding does not wait,
- * because the aggregate must see the memory of the dense encoding.
+ * Return the number of keys to buffer.  A hash aggregate checks its memory when it adds a row, not
+ * when it reads results.  A key that may make its sketch dense is therefore not buffered, so that
+ * the aggregate sees the memory of the tables.
  */
 static int
 most_room(const SketchState *expanded)
@@ -270,8 +274,8 @@ most_room(const SketchState *expanded)
 }
 
 /*
- * The most keys that a deferred sketch may collect before it becomes dense.  Their memory is a
- * quarter of the tables'.
+ * The most keys to buffer in a state whose "deferred" is set.  These keys take a quarter of the
+ * memory of the dense tables.
  */
 static int
 most_deferred(const qs_params *params)
@@ -280,9 +284,10 @@ most_deferred(const qs_params *params)
 }
 
 /*
- * True if the keys of a full buffer should be kept, and not be counted yet.  That is so if they are
- * too few to show how many repeat, or if they are probably too many for the explicit encoding.  It
- * is not so if many of the earlier keys repeated.
+ * True if the keys of a full buffer should stay in the buffer.  The first keys stay if the explicit
+ * encoding can hold more keys, or if about half of them or more are distinct.  Later keys stay if
+ * they are probably too many for the explicit encoding, and at least half of the earlier keys were
+ * distinct.
  */
 static bool
 keeps_keys(const KeyedState *state, const qs_sketch *sketch)
@@ -299,8 +304,8 @@ keeps_keys(const KeyedState *state, const qs_sketch *sketch)
 }
 
 /*
- * Make the full buffer of a state with this sketch larger, if its keys may wait; false: the keys
- * have to be counted.
+ * Enlarge the full buffer of a state with this sketch, if the keys should stay in the buffer.
+ * False: the caller must count the keys.
  */
 bool
 SketchKeepKeys(KeyedState *state, const qs_sketch *sketch)
@@ -311,7 +316,7 @@ SketchKeepKeys(KeyedState *state, const qs_sketch *sketch)
 	return true;
 }
 
-/* Give the whole buffer to the engine. */
+/* Count all buffered keys as one batch of the engine. */
 static void
 flush_buffer(SketchState *expanded)
 {
@@ -339,8 +344,8 @@ flush_buffer(SketchState *expanded)
 }
 
 /*
- * Count the keys of a cached column on the pages in the chunks' sets.  Pages that were not done
- * stay in the sets.
+ * Count the keys of a cached column on the chunks' pages.  Counted pages are removed from the
+ * chunks' page sets.
  */
 void
 SketchAddColumn(SketchState *expanded, const GpuColumnChunk *chunk, int chunks)
@@ -358,7 +363,7 @@ SketchAddColumn(SketchState *expanded, const GpuColumnChunk *chunk, int chunks)
 	KeyBufferLimit(&expanded->keyed.buffer, most_room(expanded));
 }
 
-/* The sketches of the states of groups. */
+/* Return a new array of the sketches of "count" states. */
 static qs_sketch **
 sketches_of(SketchState **expanded, uint32 count)
 {
@@ -371,8 +376,8 @@ sketches_of(SketchState **expanded, uint32 count)
 }
 
 /*
- * Find the groups whose sketch gets dense by the keys of this chunk alone: "dense" is set for them.
- * The states have no keys yet.  The dense sketches are on a device afterwards, still without keys.
+ * Set "dense" for each group whose sketch becomes dense by the keys of this chunk alone.  The
+ * states have no keys yet.  The sketches of these groups are moved to a device, still without keys.
  */
 void
 SketchGetDense(SketchState **expanded, const qb_groups *groups, const GpuColumnChunk *chunk,
@@ -393,8 +398,9 @@ SketchGetDense(SketchState **expanded, const qb_groups *groups, const GpuColumnC
 }
 
 /*
- * Count the keys on the chunks' pages in the sketches of groups, which SketchGetDense() has put on
- * a device.  False: some keys were not counted, and the states can no longer be used.
+ * Count the keys on the chunks' pages in the sketches of groups.  SketchGetDense() has put these
+ * sketches on a device.  False: some keys were not counted, and the caller can no longer use the
+ * states.
  */
 bool
 SketchAddGroups(SketchState **expanded, const qb_groups *groups, const GpuColumnChunk *chunk,
@@ -435,7 +441,7 @@ SketchForgetRemoved(KeyedState *state)
 	state->removed = NULL;
 }
 
-/* Free all that a state has. */
+/* Free all memory of a state, except for the SketchState. */
 static void
 release(KeyedState *state)
 {
@@ -457,7 +463,7 @@ SketchFree(SketchState *expanded)
 	pfree(expanded);
 }
 
-/* Remove the keys that had to wait until all others were added. */
+/* Subtract the removals of a state.  The state's added keys must have been counted. */
 static void
 remove_now(SketchState *expanded)
 {
@@ -474,7 +480,9 @@ remove_now(SketchState *expanded)
 	SketchForgetRemoved(&expanded->keyed);
 }
 
-/* Merge the sketches that wait, and count the keys that wait.  Removals stay waiting. */
+/*
+ * Merge the deferred sketches, and count the buffered keys.  The removals are not subtracted yet.
+ */
 void
 SketchFlushAdded(KeyedState *state)
 {
@@ -485,7 +493,7 @@ SketchFlushAdded(KeyedState *state)
 	flush_buffer(expanded);
 }
 
-/* Bring the sketch up to date, removals included. */
+/* Merge the deferred sketches, count the buffered keys, and subtract the removals. */
 void
 SketchFlush(SketchState *expanded)
 {
@@ -494,9 +502,7 @@ SketchFlush(SketchState *expanded)
 		remove_now(expanded);
 }
 
-/*
- * Add another sketch of the same parameters.  It may wait until the state is read.
- */
+/* Add another sketch of the same parameters, or defer it until the state is read. */
 void
 SketchMerge(SketchState *expanded, const qs_sketch *from)
 {
@@ -508,7 +514,10 @@ SketchMerge(SketchState *expanded, const qs_sketch *from)
 	SketchCheck(expanded->engine->merge(&expanded->sketch, from));
 }
 
-/* Bring the counters to this process, without the removals, so that the state can be passed on. */
+/*
+ * Flush the state, and copy the counters to this process, so that the state can be passed on.  The
+ * removals are not subtracted.
+ */
 void
 SketchMaterializeAdded(SketchState *expanded)
 {
@@ -516,7 +525,7 @@ SketchMaterializeAdded(SketchState *expanded)
 	SketchCheck(expanded->engine->materialize(&expanded->sketch));
 }
 
-/* Flush the buffer and bring the counters to this process, to be read or changed. */
+/* Flush the state, and copy the counters to this process, to be read or changed. */
 void
 SketchMaterialize(SketchState *expanded)
 {
@@ -524,7 +533,10 @@ SketchMaterialize(SketchState *expanded)
 	SketchCheck(expanded->engine->materialize(&expanded->sketch));
 }
 
-/* The state with the removals of a state with this sketch.  It is made if there is none yet. */
+/*
+ * Return the state that has the removals of "state".  The first call creates it, with the
+ * parameters of "sketch".
+ */
 static SketchState *
 removals_of(KeyedState *state, const qs_sketch *sketch)
 {
@@ -540,8 +552,8 @@ removals_of(KeyedState *state, const qs_sketch *sketch)
 }
 
 /*
- * Remove a key from the sketch of a state, but only when the state is next read.  Rows come in any
- * order, and a negative weight may come before the positive weight that it takes back.
+ * Add a key to the removals, which are subtracted when the state is next read.  Rows come in any
+ * order, so a negative weight may precede the positive weight that it cancels.
  */
 void
 SketchRemoveLater(KeyedState *state, const qs_sketch *sketch, uint64 fingerprint, int64 weight)
@@ -549,7 +561,7 @@ SketchRemoveLater(KeyedState *state, const qs_sketch *sketch, uint64 fingerprint
 	SketchAppend(removals_of(state, sketch), fingerprint, weight);
 }
 
-/* Add the removals of another partial state to those of a state with this sketch. */
+/* Add the removals of another partial state to the removals of a state with this sketch. */
 void
 SketchTakeBack(KeyedState *state, const qs_sketch *sketch, Datum removals)
 {
@@ -563,8 +575,8 @@ SketchTakeBack(KeyedState *state, const qs_sketch *sketch, Datum removals)
 }
 
 /*
- * Add a key at once, or remove it if the weight is negative.  Keys in the buffer stay there.
- * QB_UNDERFLOW changes nothing.
+ * Add a key to the sketch, or remove the key if the weight is negative.  Buffered keys stay in the
+ * buffer.  QB_UNDERFLOW: the sketch is unchanged.
  */
 static qb_status
 insert(SketchState *expanded, uint64 fingerprint, int64 weight)
@@ -588,9 +600,9 @@ SketchInsert(SketchState *expanded, uint64 fingerprint, int64 weight)
 }
 
 /*
- * Remove a row's key, after everything that waits was counted.  False: a counter would fall below
- * zero, and nothing changed.  This happens if a row of negative weight, which is still in the
- * frame, has taken the key back.
+ * Flush the state, and remove a row's key.  False: a counter would fall below zero, so the key was
+ * not removed.  The cause is a row of negative weight that is still in the frame and has already
+ * cancelled the key.
  */
 bool
 SketchTakeOut(SketchState *expanded, uint64 fingerprint, int64 weight)
@@ -605,9 +617,9 @@ SketchTakeOut(SketchState *expanded, uint64 fingerprint, int64 weight)
 }
 
 /*
- * Make room in a full buffer.  Mostly its keys are counted, and a small buffer becomes larger.  The
- * buffer of a deferred sketch may keep its keys and become larger.  The buffer gets no room if not
- * even the next key may wait.
+ * Make space in a full buffer.  SketchKeepKeys() enlarges the buffer without counting its keys.  If
+ * it refuses, the keys are counted, and a small buffer is enlarged.  The buffer stays full if the
+ * caller must count the next key without buffering it.
  */
 void
 SketchMakeRoom(KeyedState *state)
@@ -626,8 +638,8 @@ SketchMakeRoom(KeyedState *state)
 typedef enum FlatEncoding
 {
 	FLAT_VALUE,
-	FLAT_TOKEN,       /* for this process */
-	FLAT_DEVICE_TOKEN /* for this process, or for the leader of this worker */
+	FLAT_TOKEN,       /* names a state of this process */
+	FLAT_DEVICE_TOKEN /* names a sketch on a device, for this process or its parallel leader */
 } FlatEncoding;
 
 static FlatEncoding
@@ -641,8 +653,8 @@ flat_form(const SketchState *expanded)
 }
 
 /*
- * Make a compact sketch of the keys that wait and those of an explicit sketch, to be written.
- * False: the keys have to be counted first.
+ * Make a compact sketch of an explicit sketch and the buffered keys, to be written.  False: the
+ * caller must flush the state and write its sketch.
  */
 static bool
 make_of_keys(SketchState *expanded)
@@ -666,8 +678,8 @@ make_of_keys(SketchState *expanded)
 }
 
 /*
- * The size of the flat encoding.  A state that is passed on has its removals beside it.  A token
- * for this process stands for state and removals.
+ * Return the size of the flat encoding.  The flat encoding of a state that is passed on includes
+ * the removals.  A token for this process stands for the state and its removals.
  */
 static Size
 flat_bytes(KeyedState *state)
@@ -720,7 +732,7 @@ write_flat(KeyedState *state, void *result, Size size)
 	}
 }
 
-/* A sketch has few keys if its buckets are more than this many times its weight. */
+/* A sketch has few keys if it has more than this many buckets for each unit of its total weight. */
 #define BUCKETS_OF_FEW 8
 
 bool
@@ -730,8 +742,9 @@ SketchHasFewKeys(const qs_sketch *sketch)
 }
 
 /*
- * Another process gets the tables as they are: choosing, writing and reading
- * the compact encoding takes longer, unless most buckets are surely empty.
+ * Return the size of a state that another process will merge.  The tables are passed as they are,
+ * because choosing, writing and reading the compact encoding would take longer.  Only a sketch of
+ * few keys is passed in the encoding of stored values, because most of its buckets are empty.
  */
 static Size
 pass_bytes(KeyedState *state)
@@ -756,9 +769,9 @@ pass(KeyedState *state, void *result, Size bytes)
 /* ---- changing ---- */
 
 /*
- * The sketch of a datum, to be changed.  If the datum's own object may be changed, it is that
- * object.  Otherwise it is a copy: among the states of "aggregate", or in a context of its own if
- * "aggregate" is NULL.
+ * Return a state of the datum's sketch, to be changed.  If the datum's object may be changed, the
+ * result is that object, else a copy.  The copy is among the states of "aggregate", or in a context
+ * of its own if "aggregate" is NULL.
  */
 SketchState *
 SketchForUpdate(MemoryContext aggregate, Datum datum)
@@ -777,7 +790,10 @@ SketchForUpdate(MemoryContext aggregate, Datum datum)
 	return expanded;
 }
 
-/* Check that the keys to come fit those already there, and record their kind. */
+/*
+ * Raise an error if keys of this type do not fit the keys of the sketch.  Record the type in the
+ * sketch.
+ */
 void
 SketchSetKey(SketchState *expanded, const KeyType *key)
 {
@@ -786,8 +802,8 @@ SketchSetKey(SketchState *expanded, const KeyType *key)
 }
 
 /*
- * Add a key.  New tables may be needed, and an interrupt may come while they are made.  The sketch
- * may be a variable that survives the interrupt, so it then gets its old total back.
+ * Add a key.  While new tables are allocated, an interrupt may raise an error.  The sketch may be a
+ * variable that survives the error, so the old total is restored.
  */
 static void
 insert_or_undo(SketchState *expanded, uint64 fingerprint, int64 weight)
@@ -806,7 +822,7 @@ insert_or_undo(SketchState *expanded, uint64 fingerprint, int64 weight)
 	PG_END_TRY();
 }
 
-/* Add a key at once, or remove it if the weight is negative.  Everything that waits is counted first. */
+/* Flush the state, and add a key.  If the weight is negative, remove the key instead. */
 void
 SketchAddNow(SketchState *expanded, uint64 fingerprint, int64 weight)
 {
@@ -817,9 +833,9 @@ SketchAddNow(SketchState *expanded, uint64 fingerprint, int64 weight)
 		SketchInsert(expanded, fingerprint, weight);
 }
 
-/* ---- sketches that wait ---- */
+/* ---- the result of deferred sketches ---- */
 
-/* True if there is nothing in the state but sketches that wait. */
+/* True if the state has deferred sketches and nothing else. */
 static bool
 only_waits(const SketchState *expanded)
 {
@@ -829,10 +845,10 @@ only_waits(const SketchState *expanded)
 }
 
 /*
- * The result of a state in which sketches wait and nothing else was counted: a new object in
- * the caller's memory.  The state stays as it is, so the tables of one group are freed with
- * its row, and those of the next group get the same memory.  A single sketch needs no
- * tables.  NULL: the state itself has to be read.
+ * Merge the deferred sketches of a state that has nothing else into a new object, in the caller's
+ * memory context.  The object is freed with the row of its group, so the next group's tables reuse
+ * the memory.  A single sketch is returned without tables.  NULL: the caller must read the state
+ * itself.
  */
 struct varlena *
 SketchOfDeferred(const SketchState *expanded)

@@ -25,40 +25,40 @@ typedef struct SketchState
 {
 	KeyedState keyed;
 
-	qs_sketch sketch;        /* without the keys in the buffer, and without "deferred" */
-	const qs_engine *engine; /* the engine that batches go to */
+	qs_sketch sketch;        /* sketch of the counted keys, without buffered keys and "deferred" */
+	const qs_engine *engine; /* engine that counts the batches */
 
-	qs_flat flat;        /* how to write the value, between the two calls that flatten it */
-	qs_sketch compacted; /* the sketch to write if "compact" is set: made of all keys, no tables */
-	qb_memory compacted_memory; /* of "compacted" */
-	int counted;                /* buffered keys that are already in the statistics */
+	qs_flat flat;        /* encoding that the size function chose for the write function */
+	qs_sketch compacted; /* compact sketch of all keys, to be written; "compact" NULL: unset */
+	qb_memory compacted_memory; /* allocator of "compacted" */
+	int counted;                /* number of buffered keys that are already in the statistics */
 
-	uint8 template_key[QS_HEADER_BYTES]; /* identifies the template that passed last */
+	uint8 template_key[QS_HEADER_BYTES]; /* identifies the template that was checked last */
 
 	/*
-	 * Identifies the counts, together with the total.  No other object has this version, and this
-	 * object never has it with other counts of the same total.
+	 * The version and the total together identify the counts.  No two objects have a common
+	 * version.  Different counts of one object differ in the version or in the total.
 	 */
 	uint64 version;
 
-	DeferredSketch *deferred; /* compact sketches to be merged (sketch_state.c), or NULL */
-	Size deferred_bytes;      /* memory that "deferred" takes */
+	DeferredSketch *deferred; /* list of compact sketches to be merged, or NULL */
+	Size deferred_bytes;      /* bytes of memory that "deferred" takes */
 
-	bool written;     /* the state was made a value before */
-	uint64 *presence; /* which blocks of the sketch are present (sketch/compact_write.h), or NULL */
-	uint64 presence_version; /* the version of which the bitmap is true */
+	bool written;            /* the sketch was written as a value before */
+	uint64 *presence;        /* presence bitmap of the sketch (sketch/compact_write.h), or NULL */
+	uint64 presence_version; /* version of the sketch that the bitmap describes */
 } SketchState;
 
-/* Read access to a sketch, which the datum may hold in any form. */
+/* Read access to the sketch of a datum, which is a flat value or an expanded object. */
 typedef struct SketchReader
 {
 	const qs_sketch *sketch;
-	qs_sketch view;            /* the sketch, unless it is expanded */
+	qs_sketch view;            /* view of a flat value; unused for an expanded sketch */
 	struct varlena *detoasted; /* detoasted copy to free, or NULL */
-	qs_sketch tables;          /* made of a compact "view"; has memory only if it was made */
-	qb_memory memory;          /* of "tables" */
-	const uint8 *header;       /* QS_HEADER_BYTES that identify the contents; NULL if expanded */
-	uint64 version;            /* if expanded: identifies the contents, together with the total */
+	qs_sketch tables;    /* copy of a compact "view" with tables; "memory" NULL: no copy was made */
+	qb_memory memory;    /* allocator of "tables" */
+	const uint8 *header; /* header bytes of a flat value; NULL: the sketch is expanded */
+	uint64 version;      /* version of an expanded sketch, as in SketchState */
 } SketchReader;
 
 extern const KeyedStateType sketch_state_type;
@@ -112,7 +112,7 @@ extern void SketchReadEnd(SketchReader *reader);
 /* sketch_functions.c */
 extern Datum SketchDistinctRow(FunctionCallInfo fcinfo, const qs_sketch *sketch);
 
-/* Put a row's key of weight 1 into the buffer, which has room and keeps no weights. */
+/* Append a key of weight 1 to the buffer.  The buffer is not full and has no array of weights. */
 static inline void
 SketchPutKey(SketchState *expanded, uint64 fingerprint)
 {
@@ -120,7 +120,7 @@ SketchPutKey(SketchState *expanded, uint64 fingerprint)
 	expanded->keyed.count++;
 }
 
-/* Count a key, now or with the next batch.  The weight is not negative. */
+/* Count a key of non-negative weight, now or with the next batch. */
 static inline void
 SketchAppend(SketchState *expanded, uint64 fingerprint, int64 weight)
 {
@@ -132,7 +132,7 @@ SketchAppend(SketchState *expanded, uint64 fingerprint, int64 weight)
 		KeyBufferAppend(&expanded->keyed.buffer, fingerprint, weight);
 }
 
-/* Count a row's key.  A key of negative weight is removed later. */
+/* Count a row's key.  A key of negative weight is removed when the state is next read. */
 static inline void
 SketchCount(SketchState *expanded, uint64 fingerprint, int64 weight)
 {

@@ -1,11 +1,10 @@
 /*
  * sketch_value.c
- *		Reading and writing qsketch values in any form, errors about them, input and output,
- *		and qsketch_new.
+ *		Reading and writing qsketch values, errors about sketches, input and output, qsketch_new.
  *
- * Values inside the database came through an input function, which validated them.  So reading a
- * value checks only its header and length, in constant time.  These checks are enough to keep every
- * operation inside the value's bytes, and below the memory of the largest sketch.
+ * Values inside the database were validated by an input function, or made by the extension.  So
+ * reading a value checks only its header and length, in constant time.  After these checks no
+ * operation accesses bytes outside of the value, or takes more memory than the largest sketch.
  *
  * src/pg/sketch_value.c
  */
@@ -19,9 +18,9 @@
 #include "utils/builtins.h"
 
 /*
- * Open a value of this length.  Only its header is read.  An explicit or compact sketch may take
- * few bytes although the header claims a large size.  In a dense sketch the tables must have that
- * size.
+ * Open a value of "length" bytes by reading only its header.  An explicit or compact sketch may
+ * claim a large size in few bytes, so this size is checked.  A dense sketch contains its tables,
+ * and qs_open() compares their size with "length".
  */
 static void
 open_bytes(qs_sketch *view, const uint8 *bytes, Size length, int sqlstate)
@@ -35,7 +34,7 @@ open_bytes(qs_sketch *view, const uint8 *bytes, Size length, int sqlstate)
 		SketchCheckStorable(&view->params);
 }
 
-/* A view of a detoasted value. */
+/* Open a detoasted value as a view. */
 void
 SketchOpen(qs_sketch *view, struct varlena *value)
 {
@@ -44,8 +43,8 @@ SketchOpen(qs_sketch *view, struct varlena *value)
 }
 
 /*
- * Open a sketch stored out of line by reading its header alone.  False if the datum is
- * not stored so that parts of it can be read.
+ * Open a sketch stored out of line by reading only its header.  False: the datum is not stored out
+ * of line, or its storage does not allow partial reads.
  */
 bool
 SketchOpenStored(qs_sketch *view, Datum datum)
@@ -67,7 +66,7 @@ SketchCheckStorable(const qs_params *params)
 			  "Choose a smaller size or z.");
 }
 
-/* The bytes of a varlena.  Raises an error if PostgreSQL cannot store it. */
+/* Return the bytes of the varlena.  Raise an error if PostgreSQL cannot store so many bytes. */
 static Size
 check_size(const qs_flat *flat)
 {
@@ -75,8 +74,8 @@ check_size(const qs_flat *flat)
 }
 
 /*
- * Choose how to write a sketch; presence NULL: it has no presence bitmap.  Returns the bytes of the
- * varlena.
+ * Choose the encoding of a sketch, and return the bytes of its varlena.  "presence" is the sketch's
+ * presence bitmap, or NULL.
  */
 Size
 SketchFlatSize(const qs_sketch *sketch, const uint64 *presence, qs_flat *flat)
@@ -86,8 +85,8 @@ SketchFlatSize(const qs_sketch *sketch, const uint64 *presence, qs_flat *flat)
 }
 
 /*
- * Choose to write a sketch's tables as they are, since the value is merged only once.  Returns the
- * bytes of the varlena.
+ * Choose to write a sketch's tables as they are, for a value that is merged only once.  Return the
+ * bytes of its varlena.
  */
 Size
 SketchTablesSize(const qs_sketch *sketch, qs_flat *flat)
@@ -96,7 +95,7 @@ SketchTablesSize(const qs_sketch *sketch, qs_flat *flat)
 	return check_size(flat);
 }
 
-/* Write a sketch as SketchFlatSize() or SketchTablesSize() has chosen. */
+/* Write a sketch in the encoding that SketchFlatSize() or SketchTablesSize() chose. */
 void
 SketchWrite(const qs_sketch *sketch, const qs_flat *flat, struct varlena *out)
 {
@@ -104,7 +103,7 @@ SketchWrite(const qs_sketch *sketch, const qs_flat *flat, struct varlena *out)
 	qs_write_flat(sketch, flat, (uint8 *) VARDATA(out));
 }
 
-/* The sketch as a palloc'd value. */
+/* Return the sketch as a palloc'd value. */
 struct varlena *
 SketchFlatten(const qs_sketch *sketch)
 {
@@ -118,8 +117,8 @@ SketchFlatten(const qs_sketch *sketch)
 /* ---- reading in any form ---- */
 
 /*
- * Read access to a sketch until SketchReadEnd() or the end of the datum.  An expanded
- * sketch is read in place, with all its keys counted.  A compact one stays compact.
+ * Begin reading a sketch, until SketchReadEnd() or the end of the datum.  An expanded sketch is
+ * materialized and read in place.  A compact sketch gets no tables.
  */
 void
 SketchReadAsStored(SketchReader *reader, Datum datum)
@@ -143,10 +142,7 @@ SketchReadAsStored(SketchReader *reader, Datum datum)
 	reader->header = (const uint8 *) VARDATA(value);
 }
 
-/*
- * Read access as SketchReadAsStored() gives it, for callers that need tables.  They are made if the
- * sketch is compact.
- */
+/* Begin reading a sketch like SketchReadAsStored().  A compact sketch gets tables. */
 void
 SketchRead(SketchReader *reader, Datum datum)
 {
@@ -158,7 +154,7 @@ SketchRead(SketchReader *reader, Datum datum)
 	reader->sketch = &reader->tables;
 }
 
-/* Free what reading allocated, for callers that read many sketches in one context. */
+/* Free what SketchRead() or SketchReadAsStored() allocated. */
 void
 SketchReadEnd(SketchReader *reader)
 {
@@ -199,7 +195,7 @@ SketchCheck(qb_status status)
 		StatusRaise(status, sketch_key_holder.one, hint_of(status));
 }
 
-/* Raise the error of removing weights from an aggregate's state, unless the status is QB_OK. */
+/* Raise an error if the removals of an aggregate's state could not be subtracted. */
 void
 SketchCheckRemoved(qb_status status)
 {
@@ -230,14 +226,14 @@ structure_of(const qs_params *p)
 	return psprintf("%s%s", qs_structure_name(p->structure), part[p->part]);
 }
 
-/* The size of a sketch, as qsketch_new() takes it. */
+/* Return the size of a sketch as a text for qsketch_new(). */
 const char *
 SketchSizeText(const qs_params *p)
 {
 	return TextOfSize(qs_block_bytes(p) * p->n);
 }
 
-/* A list of the parameters in which two sketches differ, with both values. */
+/* List the parameters in which two sketches differ, with the values of both sketches. */
 static char *
 differences(const qs_params *a, const qs_params *b)
 {
@@ -260,8 +256,9 @@ differences(const qs_params *a, const qs_params *b)
 }
 
 /*
- * A hint for sketches of different structures.  Often some of them were stored while another
- * structure was the default.  The hint says how to make new sketches that fit them.
+ * A hint for sketches of different structures.  Often one of the sketches was stored while another
+ * structure was the default.  The hint says how to make new sketches of the stored sketch's
+ * structure.
  */
 static int
 hint_template(const qs_params *a, const qs_params *b)
@@ -274,7 +271,7 @@ hint_template(const qs_params *a, const qs_params *b)
 				   SketchSizeText(old));
 }
 
-/* A hint for sketches that differ in size alone, or in parameters that no function can change. */
+/* A hint for sketches that differ only in size, or in parameters that no function can change. */
 static int
 hint_size(const qs_params *a, const qs_params *b)
 {
@@ -295,7 +292,7 @@ raise_differences(const qs_params *a, const qs_params *b)
 }
 
 /*
- * Raise an error unless two rows or states have the same template.  Which of the two comes first in
+ * Raise an error unless two rows or states have the same template.  The order of the templates in
  * the message does not depend on the plan.
  */
 void
@@ -319,7 +316,7 @@ SketchCheckMergeable(const qs_sketch *a, const qs_sketch *b)
 	KeyFamilyCheckSame(&a->keys, &b->keys, &sketch_key_holder);
 }
 
-/* Raise an error unless two sketches have a product.  Their sizes may differ. */
+/* Raise an error unless two sketches have an inner product.  Their sizes may differ. */
 void
 SketchCheckProduct(const qs_sketch *a, const qs_sketch *b)
 {
@@ -328,14 +325,14 @@ SketchCheckProduct(const qs_sketch *a, const qs_sketch *b)
 	KeyFamilyCheckSame(&a->keys, &b->keys, &sketch_key_holder);
 }
 
-/* ---- new sketches, and the structures and sizes that they accept ---- */
+/* ---- new sketches, their structures and sizes ---- */
 
 #define DEFAULT_SIZE  (UINT64CONST(1) << 20)
 #define DEFAULT_DEPTH 3
 #define DEFAULT_Z     8
 #define DEFAULT_MASKS 1024
 
-/* The parameters that qsketch_new() chooses for a structure and a size. */
+/* Set the parameters that qsketch_new() chooses for a structure and a size. */
 void
 SketchParamsOf(qs_params *params, int structure, uint64 size)
 {
@@ -346,14 +343,14 @@ SketchParamsOf(qs_params *params, int structure, uint64 size)
 													 .masks = DEFAULT_MASKS }));
 }
 
-/* The parameters that qsketch_new() has without arguments. */
+/* Set the parameters of qsketch_new() without arguments. */
 void
 SketchDefaultParams(qs_params *params)
 {
 	SketchParamsOf(params, SKETCH_DEFAULT_STRUCTURE, DEFAULT_SIZE);
 }
 
-/* Bytes of a size that a text names, such as '64kB', in the syntax of pg_size_bytes(). */
+/* Return the bytes of a size such as '64kB', in the syntax of pg_size_bytes(). */
 static uint64
 size_from_text(text *size)
 {
@@ -366,7 +363,10 @@ size_from_text(text *size)
 	return bytes;
 }
 
-/* The parameter n of a sketch after it is folded to this size. */
+/*
+ * Return the parameter n of a sketch folded to this size.  Raise an error if the sketch cannot be
+ * folded to this size.
+ */
 uint64
 SketchFoldedN(const qs_params *params, text *size)
 {
@@ -452,9 +452,9 @@ qsketch_new(PG_FUNCTION_ARGS)
 /* ---- input, output and comparison ---- */
 
 /*
- * A valid value that was made outside.  Raise an error unless qsketch_new() could have made it: an
- * empty sketch of 64 bytes must not claim tens of gigabytes when its first keys come.  Also raise
- * an error if what it records about its keys contradicts itself.
+ * Check a valid value from a user.  Raise an error if its tables would be too large to store: an
+ * empty sketch of 64 bytes must not take tens of gigabytes when keys are added.  Also raise an
+ * error if the facts about the sketch's keys are inconsistent.
  */
 static void
 check(struct varlena *value, int sqlstate)
@@ -480,8 +480,8 @@ is_size(const char *text)
 }
 
 /*
- * The hint for a text that is not a sketch.  Whoever writes a size or a structure's name probably
- * means a template.
+ * Return a hint for a text that is no sketch, or NULL.  A user who writes a size or the name of a
+ * structure probably means a template.
  */
 static char *
 hint(const char *text)

@@ -1,10 +1,10 @@
 /*
  * sketch_value.h
- *		Sketches as values of PostgreSQL.
+ *		Reading and writing sketches as values of PostgreSQL.
  *
- * A qsketch value is a varlena: after the header it has the byte format of
- * sketch/format.h.  Functions read it through a SketchReader and change it as an
- * expanded object (both in sketch_state.h).
+ * A qsketch value is a varlena.  Its data are in the byte format of sketch/format.h.  Functions
+ * read a value through a SketchReader, and change the value as an expanded object.  sketch_state.h
+ * declares the reader and the expanded object.
  *
  * src/pg/sketch_value.h
  */
@@ -22,7 +22,7 @@
 #include "sketch/sketch.h"
 #include "engine/sketch_engine.h"
 
-/* Defaults of qsketch_new(), and of aggregates without a template. */
+/* The default structure of qsketch_new() and of aggregates without a template. */
 #define SKETCH_DEFAULT_STRUCTURE QS_MULTILEVEL
 
 extern void SketchOpen(qs_sketch *view, struct varlena *value);
@@ -48,7 +48,7 @@ extern int SketchStructureFromText(text *name);
 extern void SketchParamsOf(qs_params *params, int structure, uint64 size);
 extern uint64 SketchFoldedN(const qs_params *params, text *size);
 
-/* The weight argument.  Its negative must be a bigint, too. */
+/* Return the weight.  Raise an error if its negative is no bigint. */
 static inline int64
 SketchCheckWeight(int64 weight)
 {

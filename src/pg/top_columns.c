@@ -1,15 +1,16 @@
 /*
  * top_columns.c
- *		Lists of top keys that are made of cached columns.
+ *		Makes lists of top keys from cached columns.
  *
- * First the GPU makes only the sketch.  An explicit sketch has all keys with their counts.  If the
- * sketch is dense, the GPU counts its frequent keys once more, exactly (gpu/sketch_gpu.h).  So the
+ * The GPU first makes only the sketch.  An explicit sketch has all keys with exact counts.  For a
+ * dense sketch, the GPU counts the frequent keys a second time, exactly (gpu/sketch_gpu.h).  So all
  * candidates have exact counts, and the bound of all other keys is below the threshold.  A dense
- * sketch stays on the device until its list is read.  Then sketch and candidates are merged into
- * the list like those of another process.  Rows of pages that are not cached are added later.
+ * sketch stays on the device until its list is read.  Then the sketch and the candidates are merged
+ * into the list, like a list of another process.  Rows of pages that are not cached are added
+ * later.
  *
- * If the keys cannot be counted once more, the state gets no key of the cached column, and the
- * pages are read.
+ * If the keys cannot be counted again, no key of the cached column is added to the state, and the
+ * scan reads the pages.
  *
  * src/pg/top_columns.c
  */
@@ -19,7 +20,7 @@
 #include "miscadmin.h"
 #include "sketch/explicit.h"
 
-/* True if a state may get keys of cached columns. */
+/* True if keys of cached columns may be added to a state. */
 bool
 TopMayTakeColumns(const TopState *top, const StateWork *work)
 {
@@ -27,7 +28,7 @@ TopMayTakeColumns(const TopState *top, const StateWork *work)
 		   GpuSketchEngine(&top->sketch.params, work) != &qs_engine_cpu;
 }
 
-/* A sketch for the keys of a list, in memory of the list's context. */
+/* Create a sketch for the keys of a list, in the list's memory context. */
 SketchState *
 TopSketchFor(const TopState *top)
 {
@@ -37,7 +38,7 @@ TopSketchFor(const TopState *top)
 	return sketch;
 }
 
-/* Bring the tables of a sketch that TopSketchFor() made to this process. */
+/* Copy the tables of a sketch of TopSketchFor() to this process. */
 void
 TopFetchSketch(SketchState *sketch)
 {
@@ -46,10 +47,10 @@ TopFetchSketch(SketchState *sketch)
 }
 
 /*
- * Count the frequent keys of dense sketches once more.  If the chunks are on several devices, first
- * bring the sketches to this process.  False: some keys could not be counted.  With one device this is
- * so if a sketch of a group has left it, because the sketches of all groups may be too large for this
- * process.
+ * Count the frequent keys of dense sketches a second time, to find exact counts.  If not all
+ * sketches and chunks are on one device, the sketches are first copied to this process.  False:
+ * some keys could not be counted.  If a server has only one device, the sketches of several groups
+ * are not copied, because together they may exceed the memory of this process.
  */
 static bool
 recount(SketchState *const *sketch, uint32 count, const qb_groups *groups, uint32 n,
@@ -91,7 +92,10 @@ explicit_keys(const qs_sketch *sketch)
 	return all;
 }
 
-/* Add a sketch and its counted keys to the list, which frees the sketch. */
+/*
+ * Add a sketch and its counted keys to the list.  The list takes over the sketch, and the keys are
+ * freed.
+ */
 static void
 add_counted(TopState *top, SketchState *sketch, GpuRecounted *counted)
 {
@@ -101,8 +105,9 @@ add_counted(TopState *top, SketchState *sketch, GpuRecounted *counted)
 }
 
 /*
- * List the chunks from whose sets pages were taken.  "before" has the sets from before; "taken"
- * gets each such chunk with the pages that were taken.  Returns the number of such chunks.
+ * List the chunks with counted pages.  "before" has the chunks' page sets from before counting, and
+ * is reduced to the counted pages.  "taken" receives each listed chunk with its counted pages.
+ * Returns the number of listed chunks.
  */
 static int
 list_taken(const GpuColumnChunk *chunk, int chunks, GpuPages *before, GpuColumnChunk *taken)
@@ -121,7 +126,7 @@ list_taken(const GpuColumnChunk *chunk, int chunks, GpuPages *before, GpuColumnC
 	return count;
 }
 
-/* Put the pages that were taken back into the chunks' sets. */
+/* Add the counted pages to the chunks' page sets again. */
 static void
 give_back(const GpuColumnChunk *chunk, int chunks, const GpuPages *taken)
 {
@@ -134,8 +139,8 @@ give_back(const GpuColumnChunk *chunk, int chunks, const GpuPages *taken)
 }
 
 /*
- * Add a sketch, which has the keys on these pages of chunks, to the list, which frees the sketch.
- * False: nothing was added.
+ * Add a sketch of the keys on the chunks' pages to the list, which takes over the sketch.  False:
+ * the sketch was freed, and nothing was added.
  */
 static bool
 take_sketch(TopState *top, SketchState *sketch, const GpuColumnChunk *chunk, int chunks)
@@ -154,8 +159,8 @@ take_sketch(TopState *top, SketchState *sketch, const GpuColumnChunk *chunk, int
 }
 
 /*
- * Count the keys of a cached column on the pages in the chunks' sets.  Pages that were not done
- * stay in the sets.
+ * Count the keys of a cached column on the chunks' pages.  Counted pages are removed from the
+ * chunks' page sets.
  */
 void
 TopAddColumn(TopState *top, const GpuColumnChunk *chunk, int chunks)
@@ -178,9 +183,9 @@ TopAddColumn(TopState *top, const GpuColumnChunk *chunk, int chunks)
 }
 
 /*
- * Add to the lists of groups their sketches, which are on a device and have the keys on the chunks'
- * pages.  The lists free the sketches.  False: the keys could not be counted once more, and the
- * lists can no longer be used.
+ * Add the sketches of groups to the groups' lists, which take over the sketches.  The sketches are
+ * on a device, and have the keys on the chunks' pages.  False: the keys could not be counted again,
+ * and the caller can no longer use the lists.
  */
 bool
 TopAddGroups(TopState *const *top, SketchState *const *sketch, const qb_groups *groups,

@@ -1,55 +1,52 @@
 /*
  * top_exact.c
- *		qtop_exact: the most frequent keys of a table's column, with their exact
- *		counts.
+ *		qtop_exact: the most frequent keys of a table's column, with their exact counts.
  *
- * GROUP BY counts all keys, though only few of them are wanted.  It is fast if there
- * are few keys.  If all keys are about equally frequent, nothing is faster.  A sample
- * of the table shows whether one of the two holds (top_question.c); then GROUP BY is run.
- * Otherwise
+ * GROUP BY counts all keys, although only few keys are wanted.  If the column has few keys, GROUP
+ * BY is fast.  If all keys are about equally frequent, no method is faster than GROUP BY.  A sample
+ * of the table shows whether one of these two cases holds (top_question.c).  If one of them holds,
+ * GROUP BY runs.  In all other cases
  *
  * 	1. qtop_agg finds candidates C, and a bound b,
  * 	2. GROUP BY counts exactly the rows whose key is in C.
  *
- * A key that is not in C occurred at most b times (sketch/top.h).  Most candidates are
- * too rare to be counted.  Those whose upper bound is below the n-th largest lower
- * bound leave C, and b becomes the largest of their upper bounds if it was smaller.
- * Let t be the n-th largest count of the remaining candidates.  If b < t, no other key
- * is among the n most frequent ones, and none is as frequent as the n-th.  So the
- * answer is that of GROUP BY, ties included.  The same holds if b = 0, since then there
- * are no other keys.
+ * A key that is not in C occurred at most b times (sketch/top.h).  Most candidates are too rare to
+ * be counted.  A candidate is removed from C if its upper bound is below the n-th largest lower
+ * bound.  If b is less than the largest upper bound of the removed candidates, b is raised to that
+ * bound.  Let t be the n-th largest count of the remaining candidates.  If b < t, every other key
+ * is less frequent than the n-th candidate.  So the answer is that of GROUP BY, ties included.  If
+ * b = 0, no other keys exist, so the answer is also that of GROUP BY.
  *
- * If keys are numbers, fingerprints are the keys themselves.  Frequent keys come when
- * the sketch is still empty, so their lower and upper bounds are mostly equal.  If they
- * are equal for all remaining candidates, they are the counts, and the second pass is
+ * If keys are numbers, fingerprints are the keys themselves.  A frequent key usually becomes a
+ * candidate while the sketch is almost empty, so its lower and upper bound are usually equal.  If
+ * each remaining candidate has equal bounds, these bounds are the counts, and the second pass is
  * not needed.
  *
- * If b >= t and b > 0, the keys are too equally frequent for that sketch, and
+ * If b >= t and b > 0, too many keys are about equally frequent for that sketch, and
  *
- * 	3. GROUP BY counts the rows whose key has an estimate of t at least (1, if
- * 	   less than n keys were counted).
+ * 	3. GROUP BY counts the rows whose key has an estimate of at least t (at least 1, if fewer than n
+ * 	   keys were counted).
  *
- * There are n keys that occur t times or more, so every wanted key does.  Estimates are
- * never below counts, so all wanted keys are counted.  If the sample shows that most
- * rows would be counted, GROUP BY counts all of them and asks for no estimates.
+ * At least n keys occur t times or more, so every wanted key occurs at least t times.  Estimates
+ * are never below counts, so all wanted keys are counted.  If the sample shows that most rows would
+ * be counted, GROUP BY counts all rows without estimates.
  *
- * Candidates are identified by fingerprints, and two keys of a type other than numbers
- * may have the same one.  Bounds and estimates count all keys with a fingerprint, so
- * they hold for each of the keys.  Exact counts come from GROUP BY, by the type's own
- * equality.
+ * Candidates are identified by fingerprints.  Two keys of a type other than numbers may have the
+ * same fingerprint.  Bounds and estimates count all keys of a fingerprint, so they hold for each of
+ * these keys.  GROUP BY computes exact counts by the type's own equality.
  *
- * With a column of weights, sums of weights take the place of counts.  All of the above holds
- * for weights that are not negative, and keys whose weights sum to 0 are no answer.  The first
- * pass counts rows of negative weight, too.  If there are any, GROUP BY adds up all keys.
+ * With a column of weights, sums of weights replace counts.  All of the above holds for weights
+ * that are not negative.  Keys whose weights sum to 0 are not returned.  The first pass also counts
+ * rows of negative weight.  If such rows exist, GROUP BY adds up the weights of all keys.
  *
- * If a GPU has cached the column, and its keys are numbers, their counts come from there
- * (src/scan/cached/exact.c), and there are no passes.
+ * If a GPU has cached the column, and its keys are numbers, the GPU's counts are returned without
+ * any pass (src/scan/cached/exact.c).
  *
- * All passes must see the same rows: the function is STABLE, and reads with the
- * snapshot of the calling query, or with one for all passes if that is too old for the
- * tables (top_question.c).  The passes are plain queries.  So they run with the
- * privileges of the caller, and row security applies.  They do not depend on the search
- * path, nor on other objects in the extension's schema (calls.c).
+ * All passes must see the same rows.  So the function is STABLE, and reads with the snapshot of the
+ * calling query.  If that snapshot is too old for the tables, all passes use one new snapshot
+ * (top_question.c).  The passes are plain queries.  So they run with the privileges of the caller,
+ * and row security applies.  They depend neither on the search path nor on other objects in the
+ * extension's schema (calls.c).
  *
  * src/pg/top_exact.c
  */
@@ -70,14 +67,14 @@
 /* The destination of keys and counts. */
 typedef struct TopOutput
 {
-	FunctionCallInfo call; /* the call that returns them */
+	FunctionCallInfo call; /* the call that returns the keys and counts */
 	bool as_text;
-	bool padded; /* the key is padded with blanks, which its text must not have */
+	bool padded; /* the keys have type bpchar, whose padding is not part of a text */
 	KeyWriter writer;
-	int64 wanted; /* how many more keys are wanted */
+	int64 wanted; /* number of keys that are still to be returned */
 } TopOutput;
 
-/* The key as the text that qtop_text shows. */
+/* Return the key as text, like qtop_text. */
 static text *
 text_of(TopOutput *output, Datum key)
 {
@@ -110,8 +107,8 @@ extern Datum qsketch_estimate(PG_FUNCTION_ARGS);
 #define TYPE_ARGUMENT 3
 
 /*
- * The list of candidates is made for this many keys.  Candidates cost little, and more of them
- * lower the bound.
+ * The list of candidates is made for at least this many keys.  Candidates cost little, and more
+ * candidates lower the bound.
  */
 #define CANDIDATES_FOR 1000
 
@@ -120,7 +117,7 @@ extern Datum qsketch_estimate(PG_FUNCTION_ARGS);
 #define LEAST_MB   1
 #define LARGEST_MB 64
 
-/* The third pass uses estimates if they let it count at most this fraction of the rows. */
+/* The third pass selects rows by estimates if at most this fraction of all rows is selected. */
 #define FRACTION_WORTH_ASKING 0.5
 
 /* OIDs of the extension's objects that the queries use. */
@@ -137,10 +134,10 @@ typedef struct ExtensionObjects
 typedef struct Answer
 {
 	uint64 rows;
-	int64 last; /* count of the last row */
+	int64 last; /* count of the n-th row; 0: fewer rows */
 } Answer;
 
-/* The size of a sketch with roughly as many counters as there are rows. */
+/* Return the size in MB of a sketch with about as many counters as rows. */
 static int
 size_for(double rows)
 {
@@ -151,7 +148,10 @@ size_for(double rows)
 	return mb;
 }
 
-/* The name of the column of weights: the last argument, a cstring if no type is named. */
+/*
+ * Return the name of the column of weights, which is the last argument.  The name is a cstring if
+ * no type is named.
+ */
 static const char *
 weight_argument(FunctionCallInfo fcinfo)
 {
@@ -179,7 +179,10 @@ describe(FunctionCallInfo fcinfo, bool weighted, TopQuestion *question, TopOutpu
 	KeyWriterInit(&output->writer, output->padded ? TEXTOID : question->type, CurrentMemoryContext);
 }
 
-/* One of our C functions, which takes a value and a key. */
+/*
+ * Find a C function of the extension that takes a value and a key.  Raise an error unless its
+ * address is "function".
+ */
 static Oid
 function_of_key(Oid schema, const char *name, Oid value, PGFunction function)
 {
@@ -214,7 +217,7 @@ find_objects(const TopQuestion *q, Oid schema, ExtensionObjects *objects)
 		function_of_key(schema, "qsketch_estimate_key", objects->sketch, qsketch_estimate);
 }
 
-/* A parameter of the queries, whose value may be large. */
+/* Make the parameter of a query, for a value that may be large. */
 static Node *
 parameter(Oid type)
 {
@@ -228,7 +231,7 @@ parameter(Oid type)
 	return (Node *) param;
 }
 
-/* The value of the queries' parameter. */
+/* Make the list of query parameters, with the value of parameter(). */
 static ParamListInfo
 value_of(Oid type, Datum value)
 {
@@ -241,7 +244,7 @@ value_of(Oid type, Datum value)
 	return list;
 }
 
-/* An empty sketch that has about as many counters as the table has rows. */
+/* Make a constant: an empty sketch with about as many counters as rows. */
 static Node *
 template_for(double rows, Oid type)
 {
@@ -264,7 +267,7 @@ compare_descending(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* The n-th largest lower bound; 0 if there are fewer candidates. */
+/* Return the n-th largest lower bound; 0: there are fewer than n candidates. */
 static int64
 nth_lower(const qs_top *top, int32 n)
 {
@@ -280,7 +283,10 @@ nth_lower(const qs_top *top, int32 n)
 	return lower[n - 1];
 }
 
-/* First pass: find candidates.  NULL if there are no keys, or if rows have negative weights (*negative). */
+/*
+ * First pass: find candidates.  Sets *negative if rows have negative weights.  NULL: rows have
+ * negative weights, or the column has no keys.
+ */
 static TopState *
 find_candidates(const TopQuestion *q, const ExtensionObjects *objects, double rows, bool *negative)
 {
@@ -315,8 +321,8 @@ find_candidates(const TopQuestion *q, const ExtensionObjects *objects, double ro
 }
 
 /*
- * Count the rows that meet a condition, or all rows, by key.  NULL may be one of the
- * keys in the answer.
+ * Count rows by key: the rows that meet "condition", or all rows if "condition" is NULL.  The
+ * answer has up to n + 1 rows, because the key of one row may be NULL.
  */
 static Answer
 count_rows(const TopQuestion *q, const char *condition, ExtensionCall *call, ParamListInfo values)
@@ -361,7 +367,7 @@ count_estimated(const TopQuestion *q, const ExtensionObjects *objects, const Top
 	return count_rows(q, condition, &call, values);
 }
 
-/* Run the second pass.  If the candidates are not enough, run the third. */
+/* Run the second pass.  If other keys may belong to the answer, run the third pass. */
 static Answer
 count_keys(const TopQuestion *q, const ExtensionObjects *objects, const TopSample *sample,
 		   TopState *top)
@@ -397,7 +403,10 @@ put_answer(TopOutput *output, Answer answer)
 	}
 }
 
-/* True if the candidates' bounds are their counts, and the n most frequent keys are among them. */
+/*
+ * True if the bounds of all candidates are exact counts, and the n most frequent keys are
+ * candidates.
+ */
 static bool
 is_counted(const TopQuestion *q, const qs_top *top)
 {
@@ -411,7 +420,7 @@ is_counted(const TopQuestion *q, const qs_top *top)
 	return true;
 }
 
-/* The order of ORDER BY count DESC, key. */
+/* Order by count, the largest first, then by key. */
 static int
 compare_counted(const void *a, const void *b)
 {
@@ -442,7 +451,10 @@ put_counted(TopOutput *output, const TopQuestion *q, const qs_top *top)
 		put_key(output, KeyParseNumber(&parser, (int64) key[i].fingerprint), key[i].lower);
 }
 
-/* Answer from the cached column; false: the column is not cached, or cannot give the answer. */
+/*
+ * Answer from the cached column.  False: the column is not cached, or its counts cannot give the
+ * answer.
+ */
 static bool
 answer_from_cached(TopOutput *output, const TopQuestion *q)
 {
@@ -460,8 +472,9 @@ answer_from_cached(TopOutput *output, const TopQuestion *q)
 }
 
 /*
- * Run the passes.  They are planned one after another, and a table may be attached as a partition
- * between them.  If one was, a single query counts all keys.
+ * Run the passes.  Each pass is planned separately, so a table may be attached as a partition
+ * between two passes.  If the snapshot is too old for the new partition, a single query counts all
+ * keys.
  */
 static Answer
 count_by_passes(const TopQuestion *q, const ExtensionObjects *objects, const TopSample *sample,

@@ -1,7 +1,6 @@
 /*
  * top_functions.c
- *		Functions of lists of top keys: qtop_agg and qtop_merge_agg; empty ones, facts about
- *		one; adding and removing keys, merging and subtracting, folding; input and output.
+ *		Functions and aggregates of lists of top keys; input and output.
  *
  * src/pg/top_functions.c
  */
@@ -20,12 +19,14 @@
 /*
  * ---- qtop_agg and qtop_merge_agg ----
  *
- * These aggregates are declared for keys of any type and made like the aggregates of sketches
- * (sketch_aggregate.c).  The state is an expanded qtop in the aggregate's context, and nothing is
- * kept in the FmgrInfo.  Partial states travel as ordinary values.  In a query without groups,
- * states that their own process combines travel by a token (pgbase/state.c).  States never go to a
- * device.  There is no inverse function: keys that a list has dropped do not come back, so a window
- * frame whose start moves is computed anew.
+ * These aggregates are declared for keys of any type, and work like the aggregates of sketches
+ * (sketch_aggregate.c).  The state is an expanded qtop in the aggregate's context.  The FmgrInfo
+ * holds nothing.  Partial states are passed as ordinary values.  In a query without groups, tokens
+ * stand for states that their own process combines (pgbase/state.c).  No token stands for a state
+ * on a device.
+ *
+ * The aggregates have no inverse function, because a list cannot restore keys that it has dropped.
+ * So the executor computes a window frame anew when its start moves.
  */
 
 static const ArgumentLayout plain = { .limit = 2 };
@@ -33,10 +34,7 @@ static const ArgumentLayout weighted = { .weight = 2, .limit = 3 };
 static const ArgumentLayout templated = { .limit = 2, .template = 3 };
 static const ArgumentLayout weighted_templated = { .weight = 2, .limit = 3, .template = 4 };
 
-/*
- * The number of keys that are of interest.  If the key is the only argument before it, it is a
- * bigint, since count(*) is one; otherwise it is an integer.
- */
+/* Return the argument n.  It is a bigint in qtop_agg(key, n), and an integer in all other forms. */
 static int64
 limit_argument(FunctionCallInfo fcinfo, ArgumentLayout layout)
 {
@@ -53,7 +51,9 @@ n_argument(FunctionCallInfo fcinfo, ArgumentLayout layout)
 	return TopCheckN(limit_argument(fcinfo, layout));
 }
 
-/* The state for the first row of a group, or for a row after states were combined. */
+/*
+ * Return the state for the first row of a group, or for the first row after states were combined.
+ */
 static pg_noinline TopState *
 first_state(FunctionCallInfo fcinfo, ArgumentLayout layout)
 {
@@ -78,10 +78,7 @@ first_state(FunctionCallInfo fcinfo, ArgumentLayout layout)
 	return state;
 }
 
-/*
- * A shortcut for nearly all rows of an integer column: see append_integer() in
- * sketch_aggregate.c.
- */
+/* Shortcut for most rows of an integer column, like append_integer() in sketch_aggregate.c. */
 static pg_attribute_always_inline TopState *
 append_integer(FunctionCallInfo fcinfo, ArgumentLayout layout)
 {
@@ -165,12 +162,15 @@ SQL_FUNCTION(qtop_agg_trans_template, transition(fcinfo, templated));
 /* qtop_agg_trans(qtop, key, weight, n, template) */
 SQL_FUNCTION(qtop_agg_trans_weight_template, transition(fcinfo, weighted_templated));
 
-/* qtop_agg_trans(qtop, key): an error, because n has no default: lists of different n do not merge. */
+/*
+ * qtop_agg_trans(qtop, key): raises an error, because n has no default.  Lists of different n
+ * cannot be merged.
+ */
 SQL_FUNCTION(qtop_agg_without_n,
 			 RaiseForm("qtop_agg needs the number of top keys",
 					   "qtop_agg(key, 100) makes a list of the 100 most frequent keys."));
 
-/* qtop_list(qtop): an error that says what to write. */
+/* qtop_list(qtop): raises an error whose hint shows correct calls. */
 SQL_FUNCTION(qtop_list_without_type,
 			 RaiseForm("qtop_list needs the type of the keys",
 					   "qtop_list(list, NULL::bigint) returns keys as bigint, and "
@@ -182,7 +182,7 @@ SQL_FUNCTION(qtop_agg_combine, AggregateMerge(fcinfo, &top_state_type, &top_func
 /* qtop_merge_trans(qtop, qtop): add a row of qtop_merge_agg, or a partial state. */
 SQL_FUNCTION(qtop_merge_trans, AggregateMerge(fcinfo, &top_state_type, &top_functions, false));
 
-/* qtop_agg_final(qtop): the state, to be read where it is. */
+/* qtop_agg_final(qtop): a pointer to the state, which is read in place. */
 SQL_FUNCTION(qtop_agg_final, AggregateFinal(fcinfo, &top_state_type));
 
 const AggregateFunctions top_functions = {
@@ -197,10 +197,12 @@ const AggregateFunctions top_functions = {
 
 /* ---- the size of a state, for the planner ---- */
 
-/* Bytes of a candidate in an array with spare room, with its hash table entry and a short text. */
+/*
+ * Bytes of a candidate: two elements of the array, four slots of the hash table, and a short text.
+ */
 #define CANDIDATE (2 * sizeof(qs_top_key) + 4 * sizeof(uint32) + 48)
 
-/* The number of candidates, if it is not known how many keys are of interest. */
+/* The assumed number of candidates, since the planner does not know n. */
 #define CANDIDATES 200
 
 static double
@@ -211,7 +213,7 @@ state_space(const Const *template, double keys, double rows)
 
 SQL_FUNCTION(qtop_support, StateSizeSupport(fcinfo, state_space));
 
-/* ---- empty lists, and facts about one ---- */
+/* ---- empty lists, and facts about a list ---- */
 
 /* qtop_new(n, template): an empty list. */
 PG_FUNCTION_INFO_V1(qtop_new);
@@ -229,7 +231,7 @@ qtop_new(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(StateDatum(&top->keyed));
 }
 
-/* Answer a question about a list, the first argument. */
+/* Return what "answer" computes from the list in the first argument. */
 static Datum
 ask(FunctionCallInfo fcinfo, Datum (*answer)(FunctionCallInfo fcinfo, const TopReader *reader))
 {
@@ -274,7 +276,7 @@ info_of(FunctionCallInfo fcinfo, const TopReader *reader)
 	return ReturnRow(fcinfo, values, nulls);
 }
 
-/* qtop_sketch(qtop): the sketch without the list. */
+/* qtop_sketch(qtop): the sketch without the candidates. */
 SQL_FUNCTION(qtop_sketch, ask(fcinfo, sketch_of));
 
 /* qtop_total(qtop): the sum of all weights. */
@@ -284,25 +286,29 @@ SQL_FUNCTION(qtop_total, ask(fcinfo, total_of));
 SQL_FUNCTION(qtop_distinct, ask(fcinfo, distinct_of));
 
 /*
- * qtop_info(qtop): the number of keys that the list is for, the number that it has, and the bound
- * for all other keys.
+ * qtop_info(qtop): n, the number of candidates, the bound for all other keys, the total, and the
+ * name of the key family.
  */
 SQL_FUNCTION(qtop_info, ask(fcinfo, info_of));
 
 /*
  * ---- adding and removing keys, merging, subtracting and folding ----
  *
- * Adding a key is cheap, but a value that may not be changed in place is copied first: the tables
- * of the sketch, and the candidates.  From PostgreSQL 18 on, PL/pgSQL lets t := qtop_add(t, k)
- * change the variable (qsketch_modify_support).  If the call raises an error, the variable must be
- * unchanged, so everything that can fail is checked first.  One error is noticed too late for that:
- * removing weight that the list does not have.  So removing works on a copy.
+ * Adding a key is cheap, but a value that may not be changed in place is copied first, with the
+ * tables of its sketch and with its candidates.  From PostgreSQL 18 on, t := qtop_add(t, k) in
+ * PL/pgSQL may change the variable in place (qsketch_modify_support).  If the call raises an error,
+ * the variable must be unchanged.  So qtop_add checks everything that can fail before it changes
+ * the list.  qtop_remove cannot check first whether the list has the removed weight.  So
+ * qtop_remove has no planner support function, and changes a copy of the variable.
  */
 
 #define KEY_ARGUMENT    1
 #define WEIGHT_ARGUMENT 2
 
-/* The text of a key, from its type's output function; NULL: the key is a number, which has no text. */
+/*
+ * Return the text of a key, from the output function of its type.  NULL: the key is a number, for
+ * which no text is kept.
+ */
 static const char *
 text_of(const NewKey *key, uint32 *length)
 {
@@ -334,8 +340,8 @@ weight_argument(FunctionCallInfo fcinfo)
 }
 
 /*
- * Change a list by the key in the arguments.  A NULL key or weight changes nothing; a NULL list
- * gives NULL.
+ * Apply "by" to the list and the key in the arguments.  A NULL key or weight changes nothing.  A
+ * NULL list gives NULL.
  */
 static Datum
 change(FunctionCallInfo fcinfo, void (*by)(TopState *top, const NewKey *key, int64 weight))
@@ -396,7 +402,7 @@ merge(FunctionCallInfo fcinfo)
 
 SQL_FUNCTION(qtop_merge, MergeUnlessNull(fcinfo, merge));
 
-/* The first list without the keys of the second one. */
+/* Subtract the second list from the first list. */
 static Datum
 subtract(FunctionCallInfo fcinfo)
 {
@@ -414,7 +420,10 @@ subtract(FunctionCallInfo fcinfo)
 
 SQL_FUNCTION(qtop_subtract, SubtractUnlessNull(fcinfo, subtract));
 
-/* qtop_fold(qtop, n, size): the list for n keys.  Its sketch is folded to "size", unless that is NULL. */
+/*
+ * qtop_fold(qtop, n, size): the list for n keys.  Its sketch is folded to "size", unless "size" is
+ * NULL.
+ */
 PG_FUNCTION_INFO_V1(qtop_fold);
 Datum
 qtop_fold(PG_FUNCTION_ARGS)
@@ -440,7 +449,7 @@ qtop_fold(PG_FUNCTION_ARGS)
 
 /* ---- input and output ---- */
 
-/* True if the texts of all keys are valid UTF-8.  Texts of an unknown encoding need not be. */
+/* True if all texts are valid in their encoding, which is UTF-8 or unknown. */
 static bool
 texts_are_valid(const qs_top *top, const qs_sketch *sketch)
 {
@@ -454,7 +463,7 @@ texts_are_valid(const qs_top *top, const qs_sketch *sketch)
 	return true;
 }
 
-/* Raise an error unless the keys and the sketch of a valid list from outside can be used here. */
+/* Raise an error unless this server can use a valid list from a user. */
 static void
 check(struct varlena *value, int sqlstate)
 {
@@ -469,7 +478,10 @@ check(struct varlena *value, int sqlstate)
 		FormatRaise(&top_format, QB_FORMAT_ENTRIES, sqlstate, bytes, length);
 }
 
-/* The hint for a text that is not a list.  Whoever writes a number probably means the number of keys. */
+/*
+ * Return a hint for a text that is no list, or NULL.  A user who writes a number probably means the
+ * number of keys.
+ */
 static char *
 hint(const char *text)
 {

@@ -1,10 +1,9 @@
 /*
  * top_list.c
- *		qtop_list and qtop_text, which read a list of top keys; qtop_growth, which compares two
- *		lists; qtop_has, qtop_estimate and qtop_bounds, which look up a key in a list.
+ *		Reads lists of top keys: qtop_list, qtop_text, qtop_growth, and lookups of a key.
  *
- * The count that is shown for a key is its upper bound, which is never above the sketch's own
- * estimate (sketch/top.h states the promises).
+ * The functions return a key's upper bound as its count.  The upper bound is never above the
+ * sketch's estimate (sketch/top.h).
  *
  * src/pg/top_list.c
  */
@@ -24,7 +23,7 @@
 
 #define N_ARGUMENT 1
 
-/* A key as the list shows it. */
+/* A candidate, as a row of the result. */
 typedef struct Row
 {
 	qs_top_key key;
@@ -32,8 +31,8 @@ typedef struct Row
 } Row;
 
 /*
- * Order by upper bound, and rows of equal upper bounds by lower bound, the largest first.  Whoever
- * chooses the counts can make a sort quadratic, so the sort can be interrupted.
+ * Order by upper bound, then by lower bound, the largest first.  A user who chooses the counts can
+ * make the sort quadratic, so the sort checks for interrupts.
  */
 static int
 compare_rows(const void *a, const void *b)
@@ -49,7 +48,10 @@ compare_rows(const void *a, const void *b)
 	return (x->key.fingerprint > y->key.fingerprint) - (x->key.fingerprint < y->key.fingerprint);
 }
 
-/* The number of rows that a call for n keys returns.  Raises an error if the list was made for fewer keys. */
+/*
+ * Return the number of rows for a call with this n.  Raise an error if the list was made for fewer
+ * keys than n.
+ */
 static uint64
 wanted(const qs_top *top, uint32 n)
 {
@@ -61,7 +63,7 @@ wanted(const qs_top *top, uint32 n)
 	return Min(n, top->count);
 }
 
-/* All candidates, the most frequent first. */
+/* Return all candidates, the most frequent first. */
 static Row *
 sorted_rows(const qs_top *top)
 {
@@ -75,7 +77,7 @@ sorted_rows(const qs_top *top)
 	return row;
 }
 
-/* The name that a hint has for the type of the keys, as far as the type is known. */
+/* Return a hint that names the type of the keys, if the type is known. */
 static char *
 hint_type(uint32 family)
 {
@@ -88,8 +90,8 @@ hint_type(uint32 family)
 }
 
 /*
- * Prepare reading keys of the type that the caller names.  Raises an error if the keys cannot have
- * that type.
+ * Initialize a parser for keys of the type that the caller names.  Raise an error if the keys
+ * cannot have that type.
  */
 static void
 parser_of(FunctionCallInfo fcinfo, int type_argument, const TopReader *reader, KeyParser *parser)
@@ -122,13 +124,16 @@ typedef struct KeyOutput
 	const qb_keys *keys;
 	bool as_text;
 	KeyParser parser;
-	KeyType type; /* for numbers returned as text: the type that holds all of the family */
+	KeyType type; /* for numbers returned as text: the largest type of the key family */
 	KeyWriter writer;
 } KeyOutput;
 
 #define AS_TEXT (-1)
 
-/* Prepare to return keys.  "type_argument" names their type, or is AS_TEXT. */
+/*
+ * Prepare to return keys.  "type_argument" is the position of the argument that names their type,
+ * or AS_TEXT.
+ */
 static void
 begin_keys(KeyOutput *output, FunctionCallInfo fcinfo, int type_argument, const TopReader *reader)
 {
@@ -165,7 +170,9 @@ text_of(KeyOutput *output, const qs_top_key *key)
 	return pnstrdup(text, length);
 }
 
-/* A key to be returned.  Call it between KeyTextBegin() and KeyTextEnd(). */
+/*
+ * Return the key as a Datum of the type in "output".  The caller must have called KeyTextBegin().
+ */
 static Datum
 key_of(KeyOutput *output, const qs_top_key *key)
 {
@@ -177,8 +184,9 @@ key_of(KeyOutput *output, const qs_top_key *key)
 }
 
 /*
- * The position of the argument that names the type of the keys, which is the last one.  In a call
- * without n this argument must be null, because a number there was meant to be n.
+ * Return the position of the argument that names the type of the keys, which is the last argument.
+ * In a call without n this argument must be NULL.  Any other value raises an error, because the
+ * user probably meant n.
  */
 static int
 type_argument(FunctionCallInfo fcinfo)
@@ -193,7 +201,10 @@ type_argument(FunctionCallInfo fcinfo)
 	return last;
 }
 
-/* Return the n most frequent keys of a list.  "all": return as many as the list was made for. */
+/*
+ * Return the n most frequent keys of a list as rows.  "all": n is the number of keys that the list
+ * was made for.
+ */
 static void
 put_list(FunctionCallInfo fcinfo, int type_argument, bool all)
 {
@@ -245,19 +256,21 @@ qtop_text(PG_FUNCTION_ARGS)
 }
 
 /*
- * ---- what grew most between two lists ----
+ * ---- growth of keys from one list to another ----
  *
- * A key's growth is the difference of its counts in the two lists.  The growth that is shown is the
- * difference of the key's upper bounds.  The true growth is certain to lie between the later lower
- * bound less the earlier upper bound, and the later upper bound less the earlier lower bound.  Only
- * candidates of the later list are compared.  Any other key has grown by at most the later list's
- * bound, because it has not occurred more often.
+ * A key's growth is its count in the later list minus its count in the earlier list.  qtop_growth
+ * returns the difference of the two upper bounds as the growth.  The true growth is at least the
+ * later lower bound minus the earlier upper bound.  It is at most the later upper bound minus the
+ * earlier lower bound.
+ *
+ * Only candidates of the later list are compared.  Any other key occurs in the later list at most
+ * as often as the list's bound.  So the key has grown by at most this bound.
  */
 
 #define GROWTH_N    2
 #define GROWTH_TYPE 3
 
-/* A key of the later list. */
+/* A candidate of the later list, with its bounds in both lists. */
 typedef struct Growth
 {
 	qs_top_key key;
@@ -271,10 +284,7 @@ growth_of(const Growth *g)
 	return g->later.upper - g->earlier.upper;
 }
 
-/*
- * Order by growth, the largest first.  Among keys of equal growth, that with the largest certain
- * growth is first.
- */
+/* Order by growth, then by the lower bound of the growth, the largest first. */
 static int
 compare_growth(const void *a, const void *b)
 {
@@ -291,7 +301,7 @@ compare_growth(const void *a, const void *b)
 	return (x->key.fingerprint > y->key.fingerprint) - (x->key.fingerprint < y->key.fingerprint);
 }
 
-/* The candidates of the later list that may have grown, in the order of the answer. */
+/* Return the candidates of the later list that may have grown, in the order of the answer. */
 static Growth *
 grown(const qs_top *later, const TopReader *earlier, uint64 *count)
 {
@@ -357,31 +367,32 @@ qtop_growth(PG_FUNCTION_ARGS)
 }
 
 /*
- * ---- what a list knows of a key ----
+ * ---- lookups of a key in a list ----
  *
- * These functions are called for each row of a table, mostly with the same list.  An expanded list
- * is searched in place.  The candidates of a flat list are copied into a hash table, once.  The
- * toast pointer or the bytes of a value tell whether it is the copied list; a checksum would not
- * do, because it can be forged.  If the sketch may be asked, too, the whole value is kept.
+ * Queries usually call these functions with the same list for each row of a table.  An expanded
+ * list is searched in place.  The candidates of a flat list are copied into a hash table at the
+ * first row.  Later rows recognize the copied list by its toast pointer or by all of its bytes.  A
+ * checksum would not be enough, because a user can forge it.  If a function also reads the sketch,
+ * the whole value is kept.
  */
 
 #define KEY_ARGUMENT 1
 
-/* What a calling expression keeps, in its fn_extra. */
+/* What a calling expression keeps in its fn_extra. */
 typedef struct TopProbe
 {
-	KeyProbe rows; /* the keys of the rows */
+	KeyProbe rows; /* the type of the rows' keys */
 
 	KnownValue known;      /* recognizes the copied list */
-	bool asks;             /* the sketch may be asked, too */
+	bool asks;             /* the function also reads the sketch */
 	MemoryContext context; /* holds the copy */
 	qb_memory memory;
 	qb_keys keys;
 	qs_top top;
-	qs_sketch sketch; /* a view of the value in "context", if "asks" */
+	qs_sketch sketch; /* a view of the kept value, if "asks" is set */
 } TopProbe;
 
-/* The list that a call is about, and the key. */
+/* The list and the key of a call. */
 typedef struct TopCall
 {
 	const qs_top *top;
@@ -402,7 +413,10 @@ create_probe(FunctionCallInfo fcinfo, bool asks)
 	return probe;
 }
 
-/* The value as a whole.  It is kept in the context of the copy if the sketch is asked. */
+/*
+ * Return the detoasted value.  If the function also reads the sketch, the result is a copy in
+ * probe->context.
+ */
 static struct varlena *
 whole_value(const TopProbe *probe, Datum datum)
 {
@@ -417,7 +431,7 @@ whole_value(const TopProbe *probe, Datum datum)
 	return value;
 }
 
-/* Copy the candidates of a flat value. */
+/* Copy the candidates of a flat value, and record the value for later rows. */
 static pg_noinline void
 copy_candidates(TopProbe *probe, Datum datum)
 {
@@ -435,7 +449,7 @@ copy_candidates(TopProbe *probe, Datum datum)
 		pfree(value);
 }
 
-/* Find the list and the key of a call.  "asks": the sketch may be asked, too. */
+/* Read the list and the key of a call.  "asks": the function also reads the sketch. */
 static TopCall
 read_call(FunctionCallInfo fcinfo, bool asks)
 {
@@ -459,7 +473,7 @@ read_call(FunctionCallInfo fcinfo, bool asks)
 	return call;
 }
 
-/* qtop_has(qtop, key) */
+/* qtop_has(qtop, key): true if the key is a candidate. */
 PG_FUNCTION_INFO_V1(qtop_has);
 Datum
 qtop_has(PG_FUNCTION_ARGS)
@@ -479,7 +493,7 @@ qtop_estimate(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(qs_top_limits_of(call.top, call.sketch, call.fingerprint).upper);
 }
 
-/* qtop_bounds(qtop, key): a lower and an upper bound, both certain. */
+/* qtop_bounds(qtop, key): certain lower and upper bounds of the key's count or weight. */
 PG_FUNCTION_INFO_V1(qtop_bounds);
 Datum
 qtop_bounds(PG_FUNCTION_ARGS)

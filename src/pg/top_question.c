@@ -1,7 +1,6 @@
 /*
  * top_question.c
- *		The column that qtop_exact is asked about: as SQL writes it, what a sample of it
- *		shows, and a snapshot that sees its rows.
+ *		The question of qtop_exact: its column, a sample of the column, and a snapshot.
  *
  * src/pg/top_question.c
  */
@@ -32,7 +31,7 @@
 
 GpuExactKey *(*TopExactFromCached)(const TopQuestion *question, int *count) = NULL;
 
-/* The name of a schema, as SQL writes it.  An error if it has been dropped. */
+/* Return the name of a schema, quoted for SQL.  Raise an error if the schema has been dropped. */
 static char *
 schema_name(Oid schema)
 {
@@ -44,7 +43,6 @@ schema_name(Oid schema)
 	return pstrdup(quote_identifier(name));
 }
 
-/* Describe the table. */
 static void
 describe_table(TopQuestion *question)
 {
@@ -85,8 +83,8 @@ is_integer(Oid type)
 }
 
 /*
- * Describe what is added up for each key: its rows, or their weights.  With weights, a key whose
- * weights sum to 0 is no answer.
+ * Describe what is added up for each key: its rows, or their weights.  With weights, "having" keeps
+ * only keys whose weights sum to more than 0.
  */
 static void
 describe_weight(TopQuestion *question, const char *name)
@@ -123,7 +121,7 @@ describe_column(TopQuestion *question)
 	question->sorted = OidIsValid(lookup_type_cache(question->type, TYPECACHE_LT_OPR)->lt_opr);
 }
 
-/* If the caller names the type of the keys, raise an error unless the column has that type. */
+/* Raise an error unless the column has the type that the caller names. */
 void
 TopCheckType(const TopQuestion *question, Oid named)
 {
@@ -138,8 +136,8 @@ TopCheckType(const TopQuestion *question, Oid named)
 }
 
 /*
- * Raise an error unless keys of this type, which a query found, have the column's type.  The lock
- * of TopDescribe() keeps other sessions from changing the table, but not this session: a policy of
+ * Raise an error if a query returned keys of another type than the column's.  The lock of
+ * TopDescribe() keeps other sessions from changing the table, but not this session.  A policy of
  * the table may call a function that gives the table's name to another table.
  */
 void
@@ -154,8 +152,8 @@ TopCheckColumn(const TopQuestion *question, Oid found)
 }
 
 /*
- * Describe a column of a table, and a column of weights unless that is NULL.  The caller has
- * set how many keys are wanted.
+ * Describe a column of a table, and a column of weights unless "weight" is NULL.  The caller has
+ * set the numbers of keys.
  */
 void
 TopDescribe(TopQuestion *question, Oid relation, const char *column, const char *weight)
@@ -171,29 +169,29 @@ TopDescribe(TopQuestion *question, Oid relation, const char *column, const char 
 /*
  * ---- whether a list of candidates is worth a pass over the table ----
  *
- * If keys are many, a sketch counts them faster than GROUP BY, whose hash table then no longer fits
- * into the cache, or into work_mem.  If keys are few, GROUP BY is faster.  A sample of the table's
- * pages shows which of the two is true:
+ * If the table has many keys, GROUP BY's hash table exceeds the processor's cache or work_mem, and
+ * a sketch is faster than GROUP BY.  If the table has few keys, GROUP BY is faster than a sketch.
+ * A sample of the table's pages shows which case holds:
  *
- * 	unseen		the fraction of the sample's rows whose key it has once.  About the same
- * 				fraction of the other rows has a key that is not in the sample.  It is
- * 				near 0 if there are few keys, and 1 if no two rows have the same key.
- * 	alike		about how many other rows of the table have the same key as a row, on
- * 				average.  It is near 0 if no two rows have the same key.
- * 	nth, usual	whether the wanted keys are much more frequent than the others.
+ * 	unseen		the fraction of the sample's rows whose key no other row of the sample has.  About
+ * 				the same fraction of all other rows has a key that is not in the sample.  "unseen"
+ * 				is near 0 if the table has few keys, and 1 if no two rows have the same key.
+ * 	alike		the average number of other rows of the table that have the same key as a row.
+ * 				"alike" is near 0 if no two rows have the same key.
+ * 	nth, usual	counts that show whether the wanted keys are much more frequent than other keys.
  *
- * A list of numbers costs little, and often has exact counts already.  It is made
- * unless keys are few, or hardly any two rows have the same key.  A list of other keys
- * needs another pass to count them.  It is made only if the wanted keys are much more
- * frequent than the others, and most rows have rare keys.
+ * A list of numbers costs little, and often already has exact counts.  No list of numbers is made
+ * if the table has few keys, or if hardly any two rows have the same key.  A list of other keys
+ * needs another pass to count the candidates.  A list of other keys is made only if the wanted keys
+ * are much more frequent than other keys, and most rows have rare keys.
  *
- * A table without pages of its own (a view, a foreign table) gives no sample.  The
- * sample affects only the time; the answer is always exact.
+ * A table without pages of its own (a view, a foreign table) gives no sample, and GROUP BY runs.
+ * The sample affects only the time, because the answer is always exact.
  */
 
 /*
- * Pages of the sample, and the largest fraction of a table that it may be.  For tables so small
- * that it would be larger, GROUP BY runs at once.
+ * The number of pages of a sample, and its largest percentage of a table.  For a table of fewer
+ * than LEAST_PAGES pages, GROUP BY runs without a sample.
  */
 #define SAMPLE_PAGES 128
 #define MOST_PERCENT 5
@@ -207,16 +205,16 @@ TopDescribe(TopQuestion *question, Oid relation, const char *column, const char 
 #define ALIKE 0.5
 
 /*
- * How often the n-th key must be seen: STANDS_OUT_TIMES as often as the usual key, plus
- * STANDS_OUT_BY rows.  With a column of weights, the keys' weights are compared, and a row has the
- * average weight.
+ * The least count of the n-th key for which a list is made: STANDS_OUT_TIMES times the count of the
+ * usual key, plus STANDS_OUT_BY rows.  With a column of weights, weights replace counts, and each
+ * row has the average weight.
  */
 #define STANDS_OUT_BY    6
 #define STANDS_OUT_TIMES 4
 
 #define SAMPLED "%s TABLESAMPLE pg_catalog.system (%.6f) REPEATABLE (0)"
 
-/* Add the pages of a table; false: the table has no pages of its own. */
+/* Add the pages of a table to *pages.  False: the table cannot be sampled. */
 static bool
 add_pages(Oid relid, double *pages)
 {
@@ -235,7 +233,7 @@ add_pages(Oid relid, double *pages)
 	return sampled;
 }
 
-/* The sample's percentage of the pages; 0: there is no sample. */
+/* Return the percentage of the pages to sample; 0: take no sample. */
 static double
 percent_of(Oid relid)
 {
@@ -249,8 +247,8 @@ percent_of(Oid relid)
 }
 
 /*
- * Add a group to the sample; groups come in descending order.  Each has a key, its count or weight,
- * and its count.
+ * Add a group to the sample.  Groups come in descending order of weight.  A tuple has the group's
+ * key, its count or weight, and its number of rows.
  */
 static void
 add_group(const TopQuestion *question, TopSample *sample, HeapTuple tuple)
@@ -293,7 +291,7 @@ TopTakeSample(const TopQuestion *question, TopSample *sample)
 	SPI_freetuptable(SPI_tuptable);
 }
 
-/* A rough number of the table's rows. */
+/* Estimate the number of rows of the table. */
 double
 TopSampleTable(const TopSample *sample)
 {
@@ -301,8 +299,8 @@ TopSampleTable(const TopSample *sample)
 }
 
 /*
- * True if a list is worth its pass.  The sample has at least "rows - groups" pairs of rows with the
- * same key.
+ * True if a list of candidates should be made.  "pairs" is a lower limit of the number of pairs of
+ * sampled rows with the same key.
  */
 bool
 TopSampleWantsList(const TopQuestion *question, const TopSample *sample)
@@ -317,7 +315,7 @@ TopSampleWantsList(const TopQuestion *question, const TopSample *sample)
 														STANDS_OUT_TIMES * (double) sample->usual;
 }
 
-/* The fraction of the sample's rows that meet a condition. */
+/* Return the fraction of the sample's rows that meet a condition. */
 double
 TopSampleFraction(const TopQuestion *question, const TopSample *sample, const char *condition,
 				  ExtensionCall *call, ParamListInfo values)
@@ -336,31 +334,33 @@ TopSampleFraction(const TopQuestion *question, const TopSample *sample, const ch
 /*
  * ---- a snapshot that sees the rows of the tables ----
  *
- * qtop_exact locks its tables when the calling query has its snapshot already.  Before that,
- * while the query waited for the lock or for something else, another session may have
+ * The calling query has its snapshot before qtop_exact locks the tables.  In the meantime another
+ * session may have
  *
- * 	- rewritten a table (ALTER TABLE ... TYPE, TRUNCATE).  All rows of the new file are of that
- * 	  session, and too new for the snapshot: the table would look empty.
- * 	- changed which tables are partitions of a table, or inherit from it.  It may have moved rows
- * 	  to a new partition, and dropped the old one.  The query then reads the new partition, whose
- * 	  rows are too new for the snapshot, and not the old one, whose rows the snapshot sees.
- * 	- given the name of a table to a new one.
+ * 	- rewritten a table (ALTER TABLE ... TYPE, TRUNCATE).  All rows of the new file were written by
+ * 	  that session, and are too new for the snapshot.  The table would look empty.
+ * 	- changed the partitions of a table, or its children by inheritance.  The session may have moved
+ * 	  rows to a new partition, and dropped the old partition.  The query then reads the new
+ * 	  partition, whose rows are too new for the snapshot.  It does not read the old partition, whose
+ * 	  rows the snapshot sees.
+ * 	- given the name of a table to a new table.
  *
- * An ordinary query takes its snapshot after the locks.  So under READ COMMITTED a new snapshot is
- * taken then, which sees no more of this transaction's own changes than the old one did.  The other
- * isolation levels have one snapshot for the transaction, and an error says that it is too old.
+ * An ordinary query takes its snapshot after the locks.  So under READ COMMITTED qtop_exact takes a
+ * new snapshot after the locks.  The new snapshot sees no more of this transaction's own changes
+ * than the old snapshot.  At other isolation levels the transaction has only one snapshot, and an
+ * error says that this snapshot is too old.
  *
- * A table got a new file if its row in pg_class names another one than the row that the snapshot
- * sees.  VACUUM FULL, CLUSTER and SET TABLESPACE make new files, too, though they keep all rows for
- * old snapshots.  These commands cannot be told apart from those that rewrite rows, so they are
- * treated in the same way.
+ * A table has a new file if its row in pg_class names another file than the row that the snapshot
+ * sees.  VACUUM FULL, CLUSTER and SET TABLESPACE also make new files, although they keep all rows
+ * for old snapshots.  These commands cannot be distinguished from commands that rewrite rows, so
+ * all of these commands are treated alike.
  *
- * The children of a table changed if the snapshot sees other rows of it in pg_inherits than there
- * are now.  A new table that was only added is no reason for an error: its rows are too new for the
- * snapshot, and so is the table.  An ordinary query gives the same answer.
+ * The children of a table changed if the snapshot sees other rows of the table in pg_inherits than
+ * exist now.  A new table that was only added as a child causes no error.  The snapshot sees
+ * neither this table nor its rows, so an ordinary query with this snapshot gives the same answer.
  */
 
-/* The file that a table has now. */
+/* Return the current file of a table. */
 static Oid
 file_now(Oid relid)
 {
@@ -375,7 +375,7 @@ file_now(Oid relid)
 	return file;
 }
 
-/* True if a snapshot sees the table.  *file is then the file that the table has for the snapshot. */
+/* True if a snapshot sees the table.  Sets *file to the table's file that the snapshot sees. */
 static bool
 sees_table(Relation catalog, Oid relid, Snapshot snapshot, Oid *file)
 {
@@ -394,12 +394,15 @@ sees_table(Relation catalog, Oid relid, Snapshot snapshot, Oid *file)
 	return seen;
 }
 
-/* In which way the active snapshot is too old for some tables. */
+/*
+ * Why the active snapshot is too old for the tables.  If several values apply, the largest value is
+ * used.
+ */
 typedef enum TablesAge
 {
-	TABLES_SEEN,     /* it is not too old */
-	TABLES_ADDED,    /* one of them got a new table as a child, and nothing else changed */
-	TABLES_CHILDREN, /* a table has other children */
+	TABLES_SEEN,     /* the snapshot is not too old */
+	TABLES_ADDED,    /* a table has a new table as a child, and nothing else changed */
+	TABLES_CHILDREN, /* a table lost a child, or an older table became its child */
 	TABLES_REWRITTEN /* a table has another file, or is new */
 } TablesAge;
 
@@ -408,9 +411,9 @@ typedef struct TablesCheck
 	Relation classes;  /* the catalog pg_class */
 	Relation inherits; /* the catalog pg_inherits */
 	Snapshot snapshot;
-	List *added; /* new tables that are children of others */
+	List *added; /* new tables that became children of other tables */
 	TablesAge age;
-	Oid table; /* a table of that age */
+	Oid table; /* a table for which "age" holds */
 } TablesCheck;
 
 static void
@@ -423,8 +426,8 @@ note_age(TablesCheck *check, TablesAge age, Oid table)
 }
 
 /*
- * The children of a table, in order, and the one that is being detached concurrently.  With a NULL
- * snapshot they are those that the table has now.
+ * Return the children of a table that the snapshot sees, ordered by OID.  NULL snapshot: return the
+ * current children.  Set *detaching to the child that is being detached concurrently.
  */
 static List *
 children_of(const TablesCheck *check, Oid relid, Snapshot snapshot, Oid *detaching)
@@ -452,7 +455,10 @@ children_of(const TablesCheck *check, Oid relid, Snapshot snapshot, Oid *detachi
 	return children;
 }
 
-/* A child that the snapshot does not see: a new table, or one that had other parents. */
+/*
+ * Note a new child of a table: a new table, or an older table that the snapshot does not see as a
+ * child.
+ */
 static void
 note_new_child(TablesCheck *check, Oid relid, Oid child)
 {
@@ -467,7 +473,7 @@ note_new_child(TablesCheck *check, Oid relid, Oid child)
 	}
 }
 
-/* Compare the children that the snapshot sees with those that the table has now. */
+/* Compare the children that the snapshot sees with the table's current children. */
 static void
 check_children(TablesCheck *check, Oid relid)
 {
@@ -506,8 +512,8 @@ check_file(TablesCheck *check, Oid relid)
 }
 
 /*
- * In which way the active snapshot is too old for the tables of the list, and *table for which
- * table.  This transaction's own changes do not count.
+ * Return why the active snapshot is too old for the listed tables, and set *table to a table that
+ * is the reason.  Changes by this transaction are ignored.
  */
 static TablesAge
 age_of_tables(const List *tables, Oid *table)
@@ -534,8 +540,8 @@ age_of_tables(const List *tables, Oid *table)
 }
 
 /*
- * Lock all tables that the question's queries read, by planning one of the queries, and return
- * these tables.
+ * Lock all tables that the question's queries read, by planning one of these queries.  Return the
+ * tables.
  */
 static List *
 lock_tables(const TopQuestion *question)
@@ -568,8 +574,8 @@ raise_too_old(TablesAge age, Oid table)
 }
 
 /*
- * Lock the tables, and push a snapshot if the active one is too old for them.  True: it was
- * pushed, and the caller has to pop it.
+ * Lock the tables of the question.  If the active snapshot is too old for the tables, push a new
+ * snapshot.  True: the caller must pop the new snapshot.
  */
 bool
 TopPushSnapshot(const TopQuestion *question)

@@ -1,6 +1,6 @@
 /*
  * top_question.h
- *		What the files of qtop_exact share.
+ *		What the files of qtop_exact share: the question, its sample and its answer.
  *
  * src/pg/top_question.h
  */
@@ -13,35 +13,35 @@
 #include "pgbase/calls.h"
 #include "pgbase/keytype.h"
 
-/* The n most frequent keys of a column. */
+/* A request for the n most frequent keys of a column. */
 typedef struct TopQuestion
 {
 	Oid relation;
-	char *table;             /* an item of FROM, named t, as SQL writes it */
+	char *table;             /* SQL text of the table in FROM, with the alias t */
 	const char *name;        /* name of the column */
-	char *column;            /* column of t, as SQL writes it */
+	char *column;            /* SQL text of the column, as t.column */
 	const char *weight_name; /* name of the column of weights; NULL: rows are counted */
-	char *weight;            /* that column as a column of t, as SQL writes it */
-	const char *measure;     /* a key's count or weight, as SQL writes it */
-	const char *having;      /* condition for the keys that have a weight, as SQL writes it */
+	char *weight;            /* SQL text of the column of weights; NULL: rows are counted */
+	const char *measure;     /* SQL text of a key's count or weight */
+	const char *having;      /* HAVING clause that keeps keys of positive weight, or empty */
 	Oid type;                /* type of the column */
 	Oid collation;
-	bool number; /* fingerprints are the keys themselves, and have their order */
-	bool sorted; /* the type of the keys has an order */
+	bool number; /* fingerprints are the numbers themselves, in the type's order */
+	bool sorted; /* the type of the column has a default order */
 	int32 n;
-	int32 listed; /* number of keys that the list is made for */
+	int32 listed; /* number of keys that the list of candidates is made for */
 } TopQuestion;
 
-/* What a sample of the table shows. */
+/* Statistics of a sample of the table. */
 typedef struct TopSample
 {
-	double percent; /* the sample's fraction of the pages; 0: there is no sample */
-	double rows;    /* rows of the sample without NULLs */
-	double weight;  /* sum of these rows' weights; without weights the same as "rows" */
-	double groups;  /* distinct keys in the sample */
-	double single;  /* keys that occur once in the sample */
-	int64 nth;      /* count or weight of its n-th key */
-	int64 usual;    /* count or weight of the first key that a list would not keep */
+	double percent; /* sampled percentage of the table's pages; 0: no sample */
+	double rows;    /* number of sampled rows with a key that is not NULL */
+	double weight;  /* sum of the weights of these rows; without weights equal to "rows" */
+	double groups;  /* number of distinct keys in the sample */
+	double single;  /* number of keys that only one row of the sample has */
+	int64 nth;      /* count or weight of the sample's n-th key; 0: fewer keys */
+	int64 usual; /* count or weight of the sample's rarest key that a list keeps; 0: it keeps all */
 } TopSample;
 
 extern void
@@ -56,8 +56,8 @@ extern double TopSampleFraction(const TopQuestion *question, const TopSample *sa
 								const char *condition, ExtensionCall *call, ParamListInfo values);
 
 /*
- * Set by src/scan.  Returns the n most frequent keys from the cached column, in the order of the
- * answer; NULL: they have to be found without the cached column.
+ * Set by src/scan.  Returns the n most frequent keys of the cached column, in the order of the
+ * answer, and their number in *count.  NULL: the cached column cannot answer.
  */
 extern GpuExactKey *(*TopExactFromCached)(const TopQuestion *question, int *count);
 

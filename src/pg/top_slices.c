@@ -1,30 +1,32 @@
 /*
  * top_slices.c
- *		How a list of top keys is cut into slices, so that all processes of a parallel scan merge
- *		their lists at the same time (pgbase/segment.h).
+ *		Cuts a list of top keys into slices that processes merge at the same time.
  *
- * The slices of a list are those of its sketch.  The first slice also has the candidates: their
- * entries and texts, in one block of shared memory (sketch/top.h).  A process merges these
- * candidates with its own, and writes a new block.  The merge uses the bounds of the lists, since
- * no process has the sketch that belongs to the block.  In the end the merged sketch limits all
- * upper bounds.
+ * The slices of a list are the slices of its sketch (pgbase/segment.h).  The first slice also has
+ * the candidates: their entries and texts, in one block of shared memory (sketch/top.h).  A process
+ * merges these candidates with its own candidates, and writes a new block.  The merge uses only the
+ * bounds of the lists, because no process has the sketch that belongs to the block.  At the end the
+ * merged sketch limits all upper bounds.
  *
- * Lists of many candidates are not cut.  A process would hold the lock of the first slice for too long.
+ * Lists of many candidates are not cut, because each process would hold the lock of the first slice
+ * for too long.
  *
  * src/pg/top_slices.c
  */
 #include "pg/top_state.h"
 
-/* What a slice has besides tables.  Only the first slice has a list. */
+/* The data of a slice besides its tables.  Only the first slice has candidates. */
 typedef struct TopSlice
 {
 	qs_sketch sketch; /* written by SketchSliceAdd() */
-	qs_top list;      /* a view of table[2], without pointers */
+	qs_top list;      /* view of the candidates in table[LIST_TABLE], without pointers */
 } TopSlice;
 
 #define LIST_TABLE 2
 
-/* The most candidates of a list that is cut: merging some times as many takes milliseconds. */
+/*
+ * The most candidates of a list that is cut.  Merging a few times this number takes milliseconds.
+ */
 #define MOST_CANDIDATES 8192
 
 static uint64
@@ -42,7 +44,7 @@ top_units(KeyedState *state, Size *bytes)
 	return units;
 }
 
-/* If the slice has candidates, merge them into a list. */
+/* Merge the candidates of the slice, if any, into a list. */
 static void
 merge_listed(qs_top *top, const SharedSlice *shared, dsa_area *area)
 {
@@ -54,7 +56,7 @@ merge_listed(qs_top *top, const SharedSlice *shared, dsa_area *area)
 	SketchCheck(qs_top_merge_list(top, &view));
 }
 
-/* Write the candidates of the list into the slice, in place of the slice's earlier candidates. */
+/* Replace the candidates of the slice by the candidates of the list. */
 static void
 write_listed(const qs_top *top, SharedSlice *shared, dsa_area *area)
 {

@@ -1,18 +1,18 @@
 /*
  * top_state.c
- *		A sketch with its most frequent keys as an expanded object: the state of
- *		aggregates, and what functions return; opening values, and errors about them.
+ *		A list of top keys as an expanded object; opens values, and raises errors about them.
  *
- * A full buffer of keys goes to the CPU's engine as one batch, since the engine looks up candidates
- * where the keys' counters are.  Integer keys are their own fingerprints.  They may wait for
- * several batches, as keys of sketches do (sketch_state.c).  For other keys the buffer also keeps
- * the values.  Values passed by reference are copied into an arena, which is reused for each batch.
- * Only keys that become candidates are written as text.  A caller that has the values of a whole
- * batch puts only fingerprints into the buffer, and passes a function that gives the values.
+ * The CPU's engine counts a full buffer of keys as one batch, and looks up the candidates in the
+ * same pass.  Integer keys are their own fingerprints.  They may stay in the buffer for several
+ * batches, like keys of sketches (sketch_state.c).  For keys of other types the state also keeps
+ * the values of the buffered keys.  Values passed by reference are copied into an arena, which each
+ * batch reuses.  Only keys that become candidates are converted to text.  A caller that has the
+ * values of a whole batch puts only fingerprints into the buffer, and passes a function that
+ * returns the values.
  *
- * Rows come in any order, and a negative weight may come before the positive weight that it takes
- * back.  So negative weights are counted in a sketch of their own.  It is subtracted when the list
- * is next read.
+ * Rows come in any order, so a negative weight may precede the positive weight that it cancels.  A
+ * separate sketch, called the removals, counts negative weights.  The removals are subtracted when
+ * the list is next read.
  *
  * src/pg/top_state.c
  */
@@ -28,7 +28,7 @@
 #include "utils/datum.h"
 #include "utils/memutils.h"
 
-/* The most memory of values that wait.  A single value may take more. */
+/* If the values of buffered keys take more bytes than ARENA_MAX, the buffer is flushed. */
 #define ARENA_MAX   (64 * 1024)
 #define ARENA_FIRST 256
 
@@ -38,7 +38,7 @@ const ValueFormat top_format = { "list of top keys", QS_TOP_FORMAT_VERSION_1, QS
 								 &sketch_format };
 const KeyHolder top_key_holder = { "list of top keys", "lists of top keys", "qtop_add" };
 
-/* Check the argument for the number of keys that are of interest. */
+/* Raise an error unless n is a valid number of top keys.  Returns n. */
 uint32
 TopCheckN(int64 n)
 {
@@ -49,7 +49,10 @@ TopCheckN(int64 n)
 	return (uint32) n;
 }
 
-/* The call that folds a list to n keys and to the smaller size of both, for the hint of an error. */
+/*
+ * Return the text of a call that folds a list to n keys and to the smaller of two sizes, for a
+ * hint.
+ */
 static const char *
 folding_call(uint32 n, const qs_params *a, const qs_params *b)
 {
@@ -78,7 +81,10 @@ TopCheckMergeable(const TopState *top, const TopReader *other)
 	SketchCheckMergeable(&top->sketch, other->sketch);
 }
 
-/* Views of a detoasted value, or an error of this SQLSTATE. */
+/*
+ * Open a detoasted value as a list and its sketch.  If the value is invalid, raise an error of this
+ * SQLSTATE.
+ */
 void
 TopOpenAs(qs_top *top, qs_sketch *sketch, struct varlena *value, int sqlstate)
 {
@@ -94,7 +100,7 @@ TopOpenAs(qs_top *top, qs_sketch *sketch, struct varlena *value, int sqlstate)
 						 sqlstate);
 }
 
-/* Views of a detoasted value. */
+/* Open a detoasted value as a list and its sketch. */
 void
 TopOpen(qs_top *top, qs_sketch *sketch, struct varlena *value)
 {
@@ -103,7 +109,7 @@ TopOpen(qs_top *top, qs_sketch *sketch, struct varlena *value)
 
 /* ---- the state ---- */
 
-/* An empty list that lives in "context". */
+/* Create an empty list for n keys in "context". */
 TopState *
 TopCreate(MemoryContext context, const qs_params *params, uint32 n)
 {
@@ -114,7 +120,7 @@ TopCreate(MemoryContext context, const qs_params *params, uint32 n)
 	return top;
 }
 
-/* A copy of a list that was read, which lives in "context". */
+/* Create a copy of a list in "context". */
 TopState *
 TopCopy(MemoryContext context, const TopReader *from)
 {
@@ -132,7 +138,10 @@ TopStateIn(Datum datum)
 	return StateExpandedIn(datum, &top_state_type);
 }
 
-/* Read access to a list until TopReadEnd() or the end of the datum. */
+/*
+ * Begin reading a list, until TopReadEnd() or the end of the datum.  An expanded list is
+ * materialized and read in place.
+ */
 void
 TopRead(TopReader *reader, Datum datum)
 {
@@ -153,7 +162,7 @@ TopRead(TopReader *reader, Datum datum)
 	reader->sketch = &reader->sketch_view;
 }
 
-/* Free what reading allocated. */
+/* Free what TopRead() allocated. */
 void
 TopReadEnd(TopReader *reader)
 {
@@ -163,8 +172,8 @@ TopReadEnd(TopReader *reader)
 }
 
 /*
- * The candidates of an object are copied as they are: sorting them would take longer than
- * copying.
+ * Copy a list.  The candidates of an expanded list are copied unsorted, because sorting takes
+ * longer than copying.
  */
 static void *
 copy(MemoryContext context, Datum datum)
@@ -186,7 +195,7 @@ copy(MemoryContext context, Datum datum)
 	return top;
 }
 
-/* Set the type of the keys to come, which must fit those already there. */
+/* Set the type of the next keys.  Raise an error if this type does not fit the keys of the list. */
 void
 TopSetKey(TopState *top, const KeyType *key)
 {
@@ -200,7 +209,7 @@ TopSetKey(TopState *top, const KeyType *key)
 
 /* ---- batches ---- */
 
-/* The number of keys to collect.  most_room() in sketch_state.c says why it is limited. */
+/* Return the number of keys to buffer.  most_room() in sketch_state.c says why it is limited. */
 static int
 most_room(const TopState *top)
 {
@@ -212,7 +221,7 @@ most_room(const TopState *top)
 	return (int) room;
 }
 
-/* The value of a key in the buffer. */
+/* Return the value of a buffered key. */
 static Datum
 value_in_buffer(void *rows, uint32 row)
 {
@@ -222,7 +231,7 @@ value_in_buffer(void *rows, uint32 row)
 								   : PointerGetDatum(top->arena + top->value[row]);
 }
 
-/* Write the text of the last batch's keys that have become candidates. */
+/* Convert the keys of the last batch that became candidates to text. */
 static void
 write_fresh(TopState *top, TopValueOf value_of, void *rows)
 {
@@ -248,7 +257,7 @@ write_fresh(TopState *top, TopValueOf value_of, void *rows)
 		KeyTextEnd(level);
 }
 
-/* Raise an error if a list's value would be too large. */
+/* Raise an error if a value of this size would be too large.  Returns the size. */
 static Size
 check_size(uint64 size)
 {
@@ -256,8 +265,8 @@ check_size(uint64 size)
 }
 
 /*
- * While keys come, raise an error if the texts of a list are too long for a value.  Texts that
- * would be dropped do not count.
+ * Raise an error if the texts of a list have become too long for a value.  Surplus candidates are
+ * dropped before the check.
  */
 static void
 check_texts(TopState *top)
@@ -268,7 +277,7 @@ check_texts(TopState *top)
 	check_size(top->top.length);
 }
 
-/* Count "count" keys of the buffer as one batch. */
+/* Count "count" buffered keys from position "first" on, as one batch. */
 static void
 count_batch(TopState *top, int first, int count, TopValueOf value_of, void *rows)
 {
@@ -283,8 +292,8 @@ count_batch(TopState *top, int first, int count, TopValueOf value_of, void *rows
 }
 
 /*
- * Count the keys in the buffer.  If they have texts, a function gives their values, and they are
- * one batch.  Keys without texts may have waited for several batches.
+ * Count the buffered keys.  Keys with texts are one batch, and "value_of" returns their values.
+ * Keys without texts may be several batches.
  */
 void
 TopFlushRows(TopState *top, TopValueOf value_of, void *rows)
@@ -311,7 +320,7 @@ TopFlushRows(TopState *top, TopValueOf value_of, void *rows)
 	KeyBufferLimit(buffer, most_room(top));
 }
 
-/* Add another list.  Its sketch can be merged. */
+/* Add another list.  The caller has checked that the sketches can be merged. */
 static void
 merge_list(TopState *top, const qs_top *from, const qs_sketch *from_sketch)
 {
@@ -321,7 +330,7 @@ merge_list(TopState *top, const qs_top *from, const qs_sketch *from_sketch)
 	check_texts(top);
 }
 
-/* Take over a sketch of this context and a list.  The state is empty, so nothing has to be merged. */
+/* Move a sketch and a list into an empty state.  The sketch has the memory context of the state. */
 static void
 take_over(TopState *top, SketchState *sketch, const qs_top *list)
 {
@@ -342,7 +351,7 @@ free_column(TopState *top)
 	FreeArray((void **) &top->counted.key);
 }
 
-/* Add the sketch of cached columns, with its frequent keys as candidates. */
+/* Add the sketch of cached columns, with its frequent keys as candidates, and free it. */
 static void
 take_column(TopState *top)
 {
@@ -368,9 +377,9 @@ take_column(TopState *top)
 }
 
 /*
- * Add a sketch that TopSketchFor() made, with exact counts of its frequent keys.  The list frees the
- * sketch.  A sketch that is in this process already is added at once, since its counted keys may be
- * many more than the list takes.
+ * Add a sketch of TopSketchFor(), with exact counts of its frequent keys.  The list takes over the
+ * sketch.  A sketch on a device is added when the list is next read.  A sketch in this process is
+ * added now, because it may have many more counted keys than the list keeps.
  */
 void
 TopAddCounted(TopState *top, SketchState *sketch, const GpuRecounted *counted)
@@ -389,7 +398,10 @@ TopAddCounted(TopState *top, SketchState *sketch, const GpuRecounted *counted)
 		take_column(top);
 }
 
-/* Add the sketch of cached columns, and count the keys that wait.  Removals stay waiting. */
+/*
+ * Add the sketch of cached columns, and count the buffered keys.  The removals are not subtracted
+ * yet.
+ */
 void
 TopFlushAdded(TopState *top)
 {
@@ -399,7 +411,7 @@ TopFlushAdded(TopState *top)
 	TopFlushRows(top, value_in_buffer, top);
 }
 
-/* Remove the keys that had to wait until all others were added. */
+/* Subtract the removals of a state.  The state's added keys must have been counted. */
 static void
 remove_now(TopState *top)
 {
@@ -414,7 +426,7 @@ remove_now(TopState *top)
 	SketchForgetRemoved(&top->keyed);
 }
 
-/* Bring the list up to date: count the keys in the buffer, then remove keys. */
+/* Count all added keys, then subtract the removals. */
 void
 TopFlush(TopState *top)
 {
@@ -424,8 +436,8 @@ TopFlush(TopState *top)
 }
 
 /*
- * Make room in a full buffer: count its keys, and enlarge a small buffer.  Keys without texts may
- * stay in an enlarged buffer.
+ * Make space in a full buffer: count its keys, and enlarge a small buffer.  Keys without texts may
+ * stay in the enlarged buffer uncounted.
  */
 void
 TopMakeRoom(KeyedState *state)
@@ -445,7 +457,7 @@ TopMakeRoom(KeyedState *state)
 									top->keyed.buffer.allocated * sizeof(Datum));
 }
 
-/* Make room for this many more bytes in the arena. */
+/* Enlarge the arena for "bytes" more bytes. */
 static void
 grow_arena(TopState *top, Size bytes)
 {
@@ -460,7 +472,7 @@ grow_arena(TopState *top, Size bytes)
 	top->arena_size = size;
 }
 
-/* Copy a value passed by reference into the arena.  Returns its offset there. */
+/* Copy a value passed by reference into the arena.  Returns its offset in the arena. */
 static Size
 keep_value(TopState *top, Datum value)
 {
@@ -475,8 +487,8 @@ keep_value(TopState *top, Datum value)
 }
 
 /*
- * Append a key of a weight that is not negative to the buffer.  "plain" is its value, which matters
- * only in lists of texts.
+ * Append a key of non-negative weight to the buffer.  "plain" is the key's detoasted value, which
+ * only lists with texts use.
  */
 void
 TopAppend(TopState *top, uint64 fingerprint, Datum plain, int64 weight)
@@ -491,7 +503,10 @@ TopAppend(TopState *top, uint64 fingerprint, Datum plain, int64 weight)
 	KeyBufferAppend(&top->keyed.buffer, fingerprint, weight);
 }
 
-/* Count a row's key, now or with the next batch.  A key of negative weight is removed later. */
+/*
+ * Append a row's key to the buffer.  A key of negative weight is removed later, when the list is
+ * read.
+ */
 void
 TopCount(TopState *top, Datum value, int64 weight)
 {
@@ -510,9 +525,9 @@ TopCount(TopState *top, Datum value, int64 weight)
 }
 
 /*
- * Count a key at once, after the keys in the buffer.  The weight is positive.  The list may be a
- * variable that survives errors.  So no interrupt is taken between counting in the sketch and in
- * the candidates, even while memory for large ones is made.
+ * Flush the list, then count a key of non-negative weight.  The list may be a variable that
+ * survives errors.  So no interrupt is accepted until the sketch and the candidates have both
+ * counted the key.
  */
 void
 TopCountNow(TopState *top, uint64 fingerprint, const char *text, uint32 length, int64 weight)
@@ -530,7 +545,7 @@ TopCountNow(TopState *top, uint64 fingerprint, const char *text, uint32 length, 
 	RESUME_INTERRUPTS();
 }
 
-/* Count all keys that wait, and sort the candidates. */
+/* Flush the list, and sort the candidates. */
 void
 TopMaterialize(TopState *top)
 {
@@ -538,7 +553,7 @@ TopMaterialize(TopState *top)
 	qs_top_finish(&top->top, &top->sketch);
 }
 
-/* Raise an error unless both lists have texts of their keys, or neither has. */
+/* Raise an error if one list keeps texts of its keys and the other list does not. */
 void
 TopCheckSameTexts(const qs_top *a, const qs_top *b)
 {
@@ -548,8 +563,8 @@ TopCheckSameTexts(const qs_top *a, const qs_top *b)
 }
 
 /*
- * Count all keys that wait.  Removals stay waiting, a sketch on a device stays there, and candidates
- * stay in any order.
+ * Count all buffered keys.  The removals are not subtracted, and the candidates are not sorted.  If
+ * the buffer is empty, a sketch on a device stays on the device.
  */
 static void
 flush(KeyedState *state)
@@ -559,8 +574,8 @@ flush(KeyedState *state)
 }
 
 /*
- * The size of the list as a value with sorted candidates.  It is passed as a value, even if its
- * flat encoding is a token.
+ * Return the size of a list that another process will merge.  The list is passed as a value with
+ * sorted candidates, even if its flat encoding is a token.
  */
 static Size
 pass_bytes(KeyedState *state)
@@ -582,7 +597,10 @@ pass(KeyedState *state, void *offset, Size bytes)
 	qs_top_write(&top->top, &top->sketch, &top->flat, (uint8 *) VARDATA(offset));
 }
 
-/* The size of the flat encoding.  It has the removals beside it only if the state is passed on. */
+/*
+ * Return the size of the flat encoding.  Unless the state is passed on, or may be a token, the
+ * removals are subtracted first.
+ */
 static Size
 flat_bytes(KeyedState *state)
 {
@@ -608,7 +626,10 @@ merge(KeyedState *state, void *passed)
 	merge_list((TopState *) state, &view, &sketch);
 }
 
-/* All rows of a group must have the same n and template, or the result would depend on the plan. */
+/*
+ * Raise an error unless two rows or states of a group have the same n.  If n differed, the result
+ * would depend on the plan.
+ */
 void
 TopCheckSameN(uint32 a, uint32 b)
 {

@@ -19,21 +19,21 @@ typedef struct TopState
 {
 	KeyedState keyed;
 
-	/* The sketch and its candidates, without the keys in the buffer. */
+	/* The sketch and the candidates of the counted keys.  Buffered keys are in neither of them. */
 	qs_sketch sketch;
-	qs_flat flat; /* how to write the sketch, between the two calls that flatten it */
+	qs_flat flat; /* encoding that the size function chose for the write function */
 	qs_top top;   /* the candidates */
 
 	/*
-	 * A sketch of cached columns, which may be on a device, and exact counts of its frequent keys.
-	 * They are added when the list is next read.  NULL: there is none.
+	 * The sketch of cached columns, perhaps on a device, or NULL; and exact counts of its frequent
+	 * keys.  The sketch and the counts are added when the list is next read.
 	 */
 	SketchState *column;
 	GpuRecounted counted;
 
-	uint8 template_key[QS_HEADER_BYTES]; /* identifies the template that passed last */
+	uint8 template_key[QS_HEADER_BYTES]; /* identifies the template that was checked last */
 
-	/* For keys that have texts. */
+	/* The members below are for keys with texts. */
 	KeyWriter writer;
 	Datum *value; /* values of buffered keys; if passed by reference, offsets in the arena */
 	char *arena;
@@ -41,17 +41,17 @@ typedef struct TopState
 	Size arena_size;
 } TopState;
 
-/* Read access to a list, which the datum may hold in any form. */
+/* Read access to the list of a datum, which is a flat value or an expanded object. */
 typedef struct TopReader
 {
 	const qs_top *top;
 	const qs_sketch *sketch;
-	qs_top view; /* the list, unless it is expanded */
+	qs_top view; /* view of a flat value; unused for an expanded list */
 	qs_sketch sketch_view;
 	struct varlena *detoasted; /* detoasted copy to free, or NULL */
 } TopReader;
 
-/* The value of the key in a row of the batch that is being counted. */
+/* Returns the key's value in row number "row" of the batch that is being counted. */
 typedef Datum (*TopValueOf)(void *rows, uint32 row);
 
 extern const KeyedStateType top_state_type;
@@ -93,7 +93,10 @@ extern bool TopAddGroups(TopState *const *top, SketchState *const *sketch, const
 /* top_functions.c */
 extern const AggregateFunctions top_functions;
 
-/* Put a key without its value into the buffer, which has room.  A key of negative weight is removed later. */
+/*
+ * Append a key without its value to a buffer that is not full.  A key of negative weight is removed
+ * later, when the list is read.
+ */
 static inline void
 TopPut(TopState *top, uint64 fingerprint, int64 weight)
 {

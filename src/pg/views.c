@@ -1,9 +1,9 @@
 /*
  * views.c
- *		Views of what backends are doing and have done, and of GPUs and what their worker has done.
+ *		Functions behind the views of running commands, of GPUs, and of counters.
  *
- * What a process of another user is doing is visible to those who may see it in
- * pg_stat_activity.  All others see only the pid and the database.
+ * Details of a command are visible to users who may see the command in pg_stat_activity.  Other
+ * users see only the pid, the leader's pid and the database.
  *
  * src/pg/views.c
  */
@@ -20,7 +20,7 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
-/* How often a slot is read again if it is being changed. */
+/* The most attempts to read a slot while its process is changing the slot. */
 #define ATTEMPTS 100
 
 static void
@@ -40,7 +40,7 @@ no_memory(void)
 
 /* ---- commands that are running ---- */
 
-/* The contents of one slot, read while its process did not change it. */
+/* A consistent copy of one slot. */
 typedef struct Seen
 {
 	ActivityCommand command;
@@ -69,7 +69,7 @@ copy(const Activity *activity, Seen *seen)
 		seen->value[i] = pg_atomic_read_u64((pg_atomic_uint64 *) &activity->value[i]);
 }
 
-/* Read a slot; false: it is free, or its process is gone. */
+/* Read a slot; false: the slot is free, its process has ended, or each attempt met a change. */
 static bool
 see(Activity *activity, int process, Seen *seen)
 {
@@ -167,7 +167,7 @@ put_details(Row *row, const Seen *seen)
 	put_number(row, scan ? COLUMN_KEYS : COLUMN_PAIRS, seen->value[ACTIVITY_FOUND]);
 }
 
-/* qsketch_progress_of_processes(): a row for each process of each command. */
+/* qsketch_progress_of_processes(): one row for each process of each running command. */
 PG_FUNCTION_INFO_V1(qsketch_progress_of_processes);
 Datum
 qsketch_progress_of_processes(PG_FUNCTION_ARGS)
@@ -199,7 +199,7 @@ qsketch_progress_of_processes(PG_FUNCTION_ARGS)
 
 /* ---- counters ---- */
 
-/* qsketch_stat_counts(): the counters, and the time when they were zero. */
+/* qsketch_stat_counts(): one row with the counters, and the time when they were set to zero. */
 PG_FUNCTION_INFO_V1(qsketch_stat_counts);
 Datum
 qsketch_stat_counts(PG_FUNCTION_ARGS)
@@ -216,7 +216,7 @@ qsketch_stat_counts(PG_FUNCTION_ARGS)
 	return ReturnRow(fcinfo, values, NULL);
 }
 
-/* qsketch_stat_reset(): set the counters to zero.  Its privileges say who may call it. */
+/* qsketch_stat_reset(): sets the counters to zero.  Calls need a privilege. */
 PG_FUNCTION_INFO_V1(qsketch_stat_reset);
 Datum
 qsketch_stat_reset(PG_FUNCTION_ARGS)
@@ -251,7 +251,7 @@ state_name(void)
 	return name[GpuStateNow()];
 }
 
-/* The row that is returned when there is no device. */
+/* Return the row that explains why no device is ready. */
 static void
 put_state(FunctionCallInfo fcinfo)
 {
@@ -287,7 +287,7 @@ put_device(FunctionCallInfo fcinfo, GpuDeviceInfo *info)
 	PutRow(fcinfo, values, nulls);
 }
 
-/* qsketch_gpu(): a row for each device.  If there is none, one row says why. */
+/* qsketch_gpu(): one row for each device.  If no device is ready, one row says why. */
 PG_FUNCTION_INFO_V1(qsketch_gpu);
 Datum
 qsketch_gpu(PG_FUNCTION_ARGS)
@@ -303,7 +303,7 @@ qsketch_gpu(PG_FUNCTION_ARGS)
 	PG_RETURN_NULL();
 }
 
-/* Columns of qsketch_gpu_counts() before the counters. */
+/* Columns of qsketch_gpu_counts() that precede the counters. */
 enum
 {
 	NOW_PID,
@@ -315,7 +315,7 @@ enum
 	NOW_COLUMNS
 };
 
-/* Count the handles that hold a value of any family, and the cached values among them. */
+/* Count the handles in use, and those of cached values. */
 static void
 count_entries(int *held, int *cached)
 {
@@ -349,7 +349,7 @@ put_now(Datum *values, bool *nulls)
 	nulls[NOW_PID] = gpu_shared->worker_pid == 0;
 }
 
-/* qsketch_gpu_counts(): one row.  It is all NULL without a worker. */
+/* qsketch_gpu_counts(): one row.  All columns are NULL if no GPU worker is configured. */
 PG_FUNCTION_INFO_V1(qsketch_gpu_counts);
 Datum
 qsketch_gpu_counts(PG_FUNCTION_ARGS)
@@ -371,7 +371,7 @@ qsketch_gpu_counts(PG_FUNCTION_ARGS)
 	return ReturnRow(fcinfo, values, nulls);
 }
 
-/* qsketch_stat_gpu_reset(): set the GPU worker's counters to zero.  Its privileges say who may call it. */
+/* qsketch_stat_gpu_reset(): sets the GPU worker's counters to zero.  Calls need a privilege. */
 PG_FUNCTION_INFO_V1(qsketch_stat_gpu_reset);
 Datum
 qsketch_stat_gpu_reset(PG_FUNCTION_ARGS)
