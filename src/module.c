@@ -1,6 +1,6 @@
 /*
  * module.c
- *		The loadable module: what it sets up when it is loaded, settings, and its version.
+ *		The loadable module: its start functions, the setting qsketch.simd, and its version.
  *
  * src/module.c
  */
@@ -24,7 +24,7 @@ PG_MODULE_MAGIC;
 
 void _PG_init(void);
 
-/* Values of qsketch.simd: a qb_isa, or the best one. */
+/* Values of qsketch.simd: a qb_isa, or SIMD_AUTO for the best usable instruction set. */
 #define SIMD_AUTO QB_ISAS
 
 static const struct config_enum_entry simd_options[] = {
@@ -53,19 +53,22 @@ assign_simd(int value, void *extra)
 /*
  * ---- whether the loaded library fits the SQL that declares its functions ----
  *
- * Library and SQL are installed together but change at different times.  A server that
- * preloads the library keeps the old one until it is restarted.  A database keeps the
- * old SQL until ALTER EXTENSION qsketch UPDATE.  A library serves the SQL of all
- * versions before it; it cannot know what later SQL expects of its functions.  So an
- * SQL script calls the function below before it declares or drops anything else.
+ * The library and the SQL files are installed together, but take effect at different times.  A
+ * server that preloads the library uses the old library until it restarts.  A database uses the old
+ * SQL until ALTER EXTENSION qsketch UPDATE.  A library serves the SQL of its own version and of
+ * earlier versions.  It cannot know what later SQL expects of its functions.  So each SQL script
+ * calls qsketch_version() before it declares or drops any other object.
  */
 
-/* Versions of the SQL that this library serves; the last one is its own. */
+/* Versions of the SQL that this library serves.  The last version is the library's. */
 static const char *const served[] = { "1.0.0" };
 
 #define LIBRARY_VERSION served[lengthof(served) - 1]
 
-/* qsketch_version(sql): the library's version, if it serves that of the SQL. */
+/*
+ * qsketch_version(sql): returns the library's version.  Raises an error if the library does not
+ * serve SQL of the version "sql".
+ */
 PG_FUNCTION_INFO_V1(qsketch_version);
 Datum
 qsketch_version(PG_FUNCTION_ARGS)

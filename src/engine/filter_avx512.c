@@ -2,9 +2,9 @@
  * filter_avx512.c
  *		Inner loops of filters with AVX-512.
  *
- * A vector holds eight rows, positions or keys, and bits are gathered.  Most rows of
- * a frequency filter end with their first draw, so a row costs an eighth of two mixes (four
- * multiplications) and an eighth of a comparison.
+ * A vector holds eight rows or eight positions.  A gather instruction reads the bits of eight
+ * positions.  Most rows of a frequency filter set no bit, and end with their first draw.  For eight
+ * such rows, busy() computes two mixes, of two multiplications each, and one comparison.
  *
  * src/engine/filter_avx512.c
  */
@@ -27,7 +27,10 @@ mix8(__m512i x)
 	return _mm512_xor_si512(x, _mm512_srli_epi64(x, 31));
 }
 
-/* Positions of eight inputs.  The product with m has 96 bits, and is made of two halves. */
+/*
+ * Returns the positions of eight inputs.  The product of a mixed input and m has up to 96 bits.
+ * The product is computed from the products of the mixed input's two halves and m.
+ */
 AVX512 static inline __m256i
 positions8(__m512i input, __m512i m)
 {
@@ -38,7 +41,7 @@ positions8(__m512i input, __m512i m)
 	return _mm512_cvtepi64_epi32(_mm512_srli_epi64(_mm512_add_epi64(high, low), 32));
 }
 
-/* A mask of the bits, among eight, that are set. */
+/* Returns the filter's bits at eight positions, as a mask. */
 AVX512 static inline __mmask8
 bits8(const uint8_t *bits, __m256i position)
 {
@@ -48,7 +51,7 @@ bits8(const uint8_t *bits, __m256i position)
 	return _mm256_test_epi32_mask(word, _mm256_sllv_epi32(_mm256_set1_epi32(1), bit));
 }
 
-/* a, a + step, .. a + 7 step */
+/* Returns the numbers a, a + step, ...  a + 7 * step. */
 AVX512 static inline __m512i
 series8(uint64_t a, uint64_t step)
 {
@@ -59,9 +62,9 @@ series8(uint64_t a, uint64_t step)
 }
 
 /*
- * Store the chosen numbers and indexes among eight.  Returns their number.  Always writes eight, so
- * up to eight entries behind the last one are overwritten.  Some processors compress in a register
- * and store the whole register many times faster than they compress into memory.
+ * Store the numbers and indexes whose bits in the mask are set.  Returns how many bits are set.
+ * Overwrites all eight entries of both arrays.  Some processors compress a register and store the
+ * whole register many times faster than they compress into memory.
  */
 AVX512 static inline size_t
 store_chosen8(__mmask8 chosen, __m512i number, __m256i index, uint64_t *numbers, uint32_t *indexes)

@@ -1,16 +1,17 @@
 /*
  * filter_cpu.c
- *		The CPU engine of filters: from rows to positions to bits.
+ *		The CPU engine of filters: computes the positions of rows, and sets or tests their bits.
  *
- * Insertion finds the rows that set anything, follows their draws, and collects the
- * inputs of positions.  It then turns the inputs into positions, a chunk at a time, and sets their
- * bits.  Cache lines are fetched ahead.
+ * Insertion finds the rows that set a bit, makes their draws, and collects the inputs of their
+ * positions.  For each chunk of inputs, insertion computes the positions and sets their bits.
+ * Cache lines are prefetched.
  *
- * The least cost of a row: k p + 1 draws and, for each bit set, one position and one cache line.  A
- * row of a Bloom filter needs no draws.  It costs k positions and lines, or one line if the filter
- * is blocked.  Cache lines take most of the time: 10 million keys in 16 MB take four to five times
- * as long without blocks.  Chunks of 256 to 16,384 positions were tried, with 8 to 128 of them
- * fetched ahead.  Nothing is gained beyond 32 of 1,024.  Huge pages do not help either.
+ * The least cost of a row is k p + 1 draws (filter/params.h), and one position and one cache line
+ * for each bit that the row sets.  A row of a Bloom filter needs no draws.  It costs k positions
+ * and k cache lines, or one cache line if the filter is blocked.  Cache lines take most of the
+ * time: 10 million keys in 16 MB take four to five times as long without blocks as with blocks.
+ * Chunks of 256 to 16,384 positions were tried, and prefetching 8 to 128 positions ahead.  Chunks
+ * above 1,024 positions, prefetching more than 32 positions ahead, and huge pages gain nothing.
  *
  * src/engine/filter_cpu.c
  */
@@ -34,7 +35,7 @@ qf_kernels_now(void)
 	return sets[qb_isa_now()];
 }
 
-/* Inputs of positions on their way into the filter. */
+/* A buffer of inputs of positions, whose bits flush() sets. */
 typedef struct sink
 {
 	qf_filter *f;
@@ -59,7 +60,10 @@ flush(sink *s)
 	s->count = 0;
 }
 
-/* Append one more input to "count" inputs.  Returns the new count. */
+/*
+ * Append an input to the "count" inputs in the buffer.  If the buffer becomes full, set the bits.
+ * Returns the new count.
+ */
 QB_INLINE size_t
 take(sink *s, size_t count, uint64_t input)
 {
@@ -72,8 +76,9 @@ take(sink *s, size_t count, uint64_t input)
 }
 
 /*
- * Take the positions of a key that a row's draws choose.  Gaps come from the table "gaps" or, if it
- * is NULL, from steps by q.  In each call it is a constant whether "gaps" is NULL.
+ * Append the inputs of the positions of key h that the row's draws choose.  The table "gaps"
+ * converts a draw to a gap.  If "gaps" is NULL, qf_gap_by_steps() converts the draw by q.  Whether
+ * "gaps" is NULL is a constant in each call, so the compiler removes the test.
  */
 QB_INLINE void
 take_chosen(sink *s, const qf_gaps *gaps, uint64_t q, uint64_t h, uint64_t base)
@@ -101,7 +106,7 @@ take_drawn(sink *s, const qf_gaps *gaps, uint64_t h, uint64_t base)
 	take_chosen(s, gaps, 0, h, base);
 }
 
-/* The inputs of position j of many keys. */
+/* Compute the input of position j of each key. */
 QB_INLINE void
 inputs_of(const uint64_t *h, uint32_t j, size_t count, uint64_t *input)
 {
@@ -112,7 +117,7 @@ inputs_of(const uint64_t *h, uint32_t j, size_t count, uint64_t *input)
 		input[i] = h[i] + add;
 }
 
-/* Insert a chunk of keys, one position of all keys after another. */
+/* Insert a chunk of keys: position 0 of all keys, then position 1 of all keys, and so on. */
 static void
 insert_positions(sink *s, const uint64_t *h, size_t count)
 {
@@ -126,7 +131,10 @@ insert_positions(sink *s, const uint64_t *h, size_t count)
 	}
 }
 
-/* Insert a chunk of keys, one block after another; h has QF_FETCH_AHEAD elements beyond "count". */
+/*
+ * Insert a chunk of keys into their blocks.  The array h has QF_FETCH_AHEAD elements more than
+ * "count".
+ */
 static void
 insert_blocks(sink *s, const uint64_t *h, size_t count)
 {
@@ -237,8 +245,8 @@ qf_batch_rows(const qf_batch *b)
 }
 
 /*
- * Rows are counted last.  A pause that jumps out may leave some bits set, but inserting the batch
- * again sets these bits anyway.
+ * Sets the bits first and counts the rows last.  A pause that jumps out may leave some bits set,
+ * but inserting the batch again sets the same bits.
  */
 static qb_status
 cpu_insert(qf_filter *f, const qf_batch *b)
@@ -278,8 +286,9 @@ cpu_query(const qf_filter *f, const uint64_t *fingerprint, size_t count, uint32_
 		return;
 	}
 	/*
-	 * Nobody asks how many positions of a blocked Bloom filter are set, and a compact filter is
-	 * turned into bits before many lookups.  So a plain loop is enough for both.
+	 * A plain loop is enough for blocked Bloom filters and for compact filters.  No caller needs
+	 * the number of set positions of a blocked Bloom filter.  Before many lookups, callers expand a
+	 * compact filter into bits.
 	 */
 	for (i = 0; i < count && (f->encoding == QF_ENCODING_COMPACT || f->params.layout == QF_BLOCKED);
 		 i++)
@@ -297,8 +306,8 @@ cpu_query(const qf_filter *f, const uint64_t *fingerprint, size_t count, uint32_
 }
 
 /*
- * Keep the keys whose bit is set, in place.  Cache lines are fetched ahead.  Returns the number of
- * keys that are left.
+ * Remove the keys whose bit is not set from h and "index".  Returns the number of remaining keys.
+ * The array "position" has QF_FETCH_AHEAD elements more than "count".
  */
 static size_t
 keep(const uint8_t *bits, const uint32_t *position, uint64_t *h, uint32_t *index, size_t count)
@@ -329,7 +338,10 @@ blocks_contain(const qf_filter *f, const uint64_t *fingerprint, size_t count, bo
 	qf_kernels_now()->blocks_have(f->bits, &f->params, h, count, found);
 }
 
-/* Look up a chunk of keys, position after position.  Keys with a zero bit drop out. */
+/*
+ * Look up a chunk of keys.  Test position 0 of all keys, then position 1 of the keys whose bit was
+ * set, and so on.
+ */
 static void
 positions_contain(const qf_filter *f, const uint64_t *fingerprint, size_t count, bool *found)
 {

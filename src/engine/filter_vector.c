@@ -2,29 +2,31 @@
  * filter_vector.c
  *		Inner loops of filters with AVX2 or NEON (base/vector.h).
  *
- * With AVX2 these are the loops of filter_avx512.c, with four lanes.  A 64-bit product takes three
+ * The loops for AVX2 are those of filter_avx512.c with four lanes.  A 64-bit product takes three
  * 32-bit products, but one mix of four lanes is still cheaper than four scalar mixes.  AVX2 has no
- * compression, so a branchless loop stores the chosen lanes.
+ * compress instruction, so a branchless loop stores the chosen lanes.
  *
- * With NEON two loops are faster than plain ones.  One unites filters and counts their ones.  The
- * other looks keys up in blocks.  NEON cannot gather from memory, but a block fits into four
- * vectors, and one table lookup takes a byte from these for each position of a draw.  All other
- * loops are plain:
+ * For NEON two loops are vectorized.  unite() unites filters and counts their ones.  blocks_have()
+ * looks keys up in blocks.  A block fits into four vectors.  For each position of a draw, a table
+ * lookup reads one byte from these vectors.  The remaining loops for NEON are plain loops, for
+ * these reasons:
  *
- *	busy, positions		NEON has no product of 64-bit lanes.  Two such products, made from smaller
- *						ones, take at least five instructions.  Two scalar products take two.
- *	query				It needs products of 64-bit lanes, and for each product one bit from
- *						anywhere in memory.
+ *	busy, positions		NEON has no product of 64-bit lanes.  To make two products of 64 bits from
+ *						smaller products takes at least five instructions.  Two scalar products
+ *						take two instructions.
+ *	query				The loop needs products of 64-bit lanes, and NEON cannot gather the bits
+ *						from memory.
  *	set					NEON cannot scatter to memory, and two bits may be in one byte.
  *
- * Inserting into blocks is plain, too (filter_cpu.c).  Making the bits of a block in
- * vectors takes 14 instructions for each position.  Setting one bit in memory takes 15,
- * and these also count it.
+ * Inserting into blocks is also a plain loop (filter_cpu.c).  Computing the bits of a block in
+ * vectors would take 14 instructions for each position.  The plain loop takes 15 instructions for
+ * each position, including the counting of ones.
  *
- * These choices rest on numbers of instructions, as GCC 12 makes them.  Uniting 64 bytes with NEON
- * takes 33 instead of 96.  Looking up a key of seven bits takes 45; the plain loop takes 109 if the
- * key is there, else 42 to 102 with a branch that nothing predicts.  The speed was not measured on
- * an ARM processor.
+ * The loops were chosen by the numbers of instructions that GCC 12 generates.  Uniting 64 bytes
+ * takes 33 instructions with NEON, and 96 in a plain loop.  Looking up a key of seven bits takes 45
+ * instructions with NEON.  The plain loop takes 109 instructions for a key that is in the filter.
+ * For any other key the plain loop takes 42 to 102 instructions and an unpredictable branch.  The
+ * speed was not measured on an ARM processor.
  *
  * src/engine/filter_vector.c
  */
@@ -36,7 +38,7 @@
 
 #define BLOCK_BYTES (QF_BLOCK_BITS / 8)
 
-/* ---- parts that differ between AVX2 and NEON ---- */
+/* ---- functions that differ between AVX2 and NEON ---- */
 
 #ifdef __x86_64__
 
@@ -64,7 +66,7 @@ positions4(qb_u64s input, qb_u64s m)
 	return (product_low(x >> 32, m) + (product_low(x, m) >> 32)) >> 32;
 }
 
-/* 1 in each lane whose bit is set, else 0. */
+/* Returns 1 in each lane whose position has its bit set, else 0. */
 QB_VECTOR_INLINE qb_u64s
 bits4(const uint8_t *bits, qb_u64s position)
 {
@@ -147,11 +149,11 @@ blocks_have(const uint8_t *bits, const qf_params *p, const uint64_t *h, size_t c
 #else
 
 /*
- * True if any position of a draw is a zero bit of a block.  Each lane is a position, and "used" is
- * 1 in the lanes that count, else 0.
+ * True if a used position of the draw is a zero bit of the block.  Each lane has a position.
+ * "used" is 1 in the lanes of used positions, else 0.
  *
- * The index of position j has 9 bits, from bit 9 j on.  These bits lie in bytes j and
- * j + 1, from bit j of both on.
+ * Position j is 9 bits of the draw, from bit 9 j on.  These are bits j to j + 8 of the 16-bit
+ * number in bytes j and j + 1 of the draw.
  */
 QB_INLINE bool
 any_zero(uint8x16x4_t block, uint64_t draw, uint8x8_t used)
@@ -167,7 +169,7 @@ any_zero(uint8x16x4_t block, uint64_t draw, uint8x8_t used)
 	return vget_lane_u64(vreinterpret_u64_u8(vbic_u8(bit, vqtbl4_u8(block, byte))), 0) != 0;
 }
 
-/* True if all k positions of h are set in its block. */
+/* True if all k positions of h are set in the block at "bits". */
 QB_INLINE bool
 block_has(const uint8_t *bits, uint32_t k, uint64_t h)
 {
@@ -195,7 +197,7 @@ blocks_have(const uint8_t *bits, const qf_params *p, const uint64_t *h, size_t c
 
 #endif
 
-/* ---- parts that AVX2 and NEON share ---- */
+/* ---- functions that AVX2 and NEON share ---- */
 
 QB_VECTOR_TARGET static uint64_t
 set(uint8_t *bits, const uint32_t *position, size_t count)
@@ -203,7 +205,7 @@ set(uint8_t *bits, const uint32_t *position, size_t count)
 	return qf_set_ahead(bits, position, count);
 }
 
-/* A byte lane counts the ones of one vector's bytes of a block: at most 4 times 8. */
+/* A byte lane of "ones" counts the ones of at most 4 bytes of a block, so at most 32. */
 QB_VECTOR_TARGET static uint64_t
 unite(uint8_t *into, const uint8_t *from, uint64_t words)
 {

@@ -1,6 +1,6 @@
 /*
  * sets_avx512.c
- *		The sets family's inner loops with AVX-512 (sets_vector.c), and the choice of loops.
+ *		Compiles the inner loops of sets (sets_vector.c) for AVX-512, and chooses the loops in use.
  *
  * src/engine/sets_avx512.c
  */

@@ -1,6 +1,6 @@
 /*
  * sets_kernels.h
- *		The inner loops of sets for each instruction set, and the choice.
+ *		The tables of inner loops of sets for each instruction set, and the table in use.
  *
  * src/engine/sets_kernels.h
  */
@@ -9,7 +9,7 @@
 
 #include "sets/kernels.h"
 
-/* The tables for AVX2 or NEON, and for AVX-512, if built for such a processor. */
+/* The tables for AVX2 or NEON, and for AVX-512.  A build has the tables of its architecture. */
 extern const qset_kernels qset_kernels_vector;
 extern const qset_kernels qset_kernels_avx512;
 
@@ -20,7 +20,7 @@ extern void
 qset_probe_sets_vector(const uint64_t *bits, const uint32_t *element, const uint64_t *offset,
 					   const uint32_t *set, uint32_t n, uint16_t *common);
 
-/* The table in use; qb_isa_use() changes it. */
+/* Returns the table in use, which qb_isa_use() chooses. */
 extern const qset_kernels *qset_kernels_now(void);
 
 #endif

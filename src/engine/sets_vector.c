@@ -2,23 +2,26 @@
  * sets_vector.c
  *		The sets family's inner loops with AVX2, AVX-512 or NEON (base/vector.h).
  *
- * Two sorted sets are merged in blocks of one vector.  All elements of a block of A are compared
- * with all elements of a block of B.  Then the block with the smaller last element is replaced by
- * its set's next block; if the last elements are equal, both blocks are.  This is the paper's SIMD
- * baseline (section 4; Lemire, Boytsov and Kurz) with wider vectors and without a branch that could
- * be mispredicted.  The plain merge handles the ends.
+ * Two sorted sets A and B are merged in blocks of one vector.  A step compares all elements of a
+ * block of A with all elements of a block of B.  The set whose block has the smaller last element
+ * advances to its next block.  If the last elements are equal, both sets advance.  The plain merge
+ * handles the elements after the last full block.
  *
- * sets_avx512.c includes this file to compile it for AVX-512.  That table has three
- * functions of AVX2.  One counts 4-byte elements.  A wider vector gains nothing there, because each
- * element of a block is compared with twice as many elements, and the processor runs AVX2's
- * comparisons on more units.  The other two functions look elements up in a bitmap.  Gathering 16
- * words is no faster than gathering eight, and a small set fits into one vector of AVX2.
+ * The merge is the SIMD baseline of the paper that sets/sets.h names (section 4; Lemire, Boytsov
+ * and Kurz).  It has wider vectors than that baseline, and no branch that could be mispredicted.
  *
- * NEON counts common 8-byte integers, but the plain merge writes them.  Counting takes
- * 33 instructions for four elements (GCC 12) instead of 44, and each step waits for the
- * one before it only once.  To write common integers, NEON would also have to find their lanes.  If
- * each step has one common integer, this takes more instructions than the plain merge.  The speed
- * was not measured on an ARM processor.
+ * sets_avx512.c includes this file to compile it for AVX-512.  The AVX-512 table has three AVX2
+ * functions.  qset_count32_vector() counts 4-byte elements.  A version for AVX-512 would not be
+ * faster: it compares each element with twice as many elements, on fewer units of the processor.
+ * qset_probe_vector() and qset_probe_sets_vector() look elements up in a bitmap.  Gathering 16
+ * words takes as long as gathering eight words twice, and a small set fits into one vector of AVX2.
+ *
+ * For NEON, count64() counts common 8-byte integers in vectors, but the plain merge writes them.
+ * For four elements, count64() takes 33 instructions (GCC 12), and the plain merge takes 44.  A
+ * step of either function waits for the step before.  count64() advances by four elements in a step,
+ * the plain merge by one element.  To write common integers, NEON would also have to find their
+ * lanes.  If each step has one common integer, finding the lane makes the step longer than the
+ * plain merge.  The speed was not measured on an ARM processor.
  *
  * src/engine/sets_vector.c
  */
@@ -28,35 +31,35 @@
 
 #ifdef QB_VECTOR
 
-/* The number of elements of 2 and of 4 bytes in a vector. */
+/* The number of elements of 2, 4 and 8 bytes in a vector. */
 #define LANES16 (QB_VECTOR / 2)
 #define LANES32 (QB_VECTOR / 4)
 #define LANES64 (QB_VECTOR / 8)
 
-/* Elements of 8 bytes that one step of a merge takes from either set. */
+/* The number of 8-byte elements of each set that one step of a merge compares. */
 #define STEP64 (QB_VECTOR == 64 ? 8 : 4)
 
-/* Counters of 2 bytes that one step of a search takes. */
+/* The number of 2-byte counters that one step of find16() tests. */
 #define STEP16 (QB_VECTOR == 16 ? 16 : 32)
 
-/* Sets whose elements are looked up are prefetched this many ahead. */
+/* Number of sets by which qset_probe_sets_vector() prefetches ahead. */
 #define AHEAD 8
 
 /*
- * From this many elements of the smaller set on, it pays to cut the sets in halves and merge both
- * in turns.
+ * If both sets have at least this many elements, merging their halves alternately is faster than
+ * one merge.
  */
 #define TWO_STREAMS 64
 
-/* ---- parts that differ between AVX-512, AVX2 and NEON ---- */
+/* ---- functions that differ between AVX-512, AVX2 and NEON ---- */
 
 #if QB_VECTOR == 64
 
-/* A comparison makes a mask, with a bit for each lane. */
+/* The result of a comparison: a mask with a bit for each lane. */
 typedef __mmask16 found32;
 typedef __mmask8 found64;
 
-/* The elements of x that are in y. */
+/* Returns which elements of x are in y. */
 QB_VECTOR_INLINE found32
 members32(qb_u32s x, qb_u32s y)
 {
@@ -76,7 +79,7 @@ members32(qb_u32s x, qb_u32s y)
 	return found;
 }
 
-/* Those of the STEP64 elements at a that are in the STEP64 elements at b. */
+/* Returns which of the STEP64 elements at a are among the STEP64 elements at b. */
 QB_VECTOR_INLINE found64
 members64(const int64_t *a, const int64_t *b)
 {
@@ -103,8 +106,8 @@ tally64(qb_u64s common, found64 found)
 }
 
 /*
- * Write the numbers that were found.  Returns how many.  Stores whole vectors, because compressing
- * into memory is slow on some processors.
+ * Write the lanes of x whose bits in "found" are set.  Returns the number of these lanes.  Stores
+ * the whole vector, because compressing into memory is slow on some processors.
  */
 QB_VECTOR_INLINE uint32_t
 write32(__m512i x, __mmask16 found, void *out)
@@ -127,8 +130,8 @@ keep64(const int64_t *a, found64 found, int64_t *out)
 }
 
 /*
- * Write the positions of the set bits of "found", one for each of "count" counters, counted from
- * "base".  Returns the end.
+ * Write base + i for each set bit i of "found", which has "count" bits.  Returns the end of the
+ * output.
  */
 QB_VECTOR_INLINE uint32_t *
 emit(uint32_t found, uint32_t count, uint32_t base, uint32_t *out)
@@ -154,7 +157,10 @@ not_below32(const uint32_t *row, uint32_t least)
 	return _mm512_cmpge_epu32_mask(_mm512_loadu_si512(row), _mm512_set1_epi32((int) least));
 }
 
-/* Those of STEP16 positions whose sizes are also at most "most". */
+/*
+ * Returns the bits of "found" whose sizes are at most "most".  "found" has STEP16 bits, and "size"
+ * has STEP16 entries.
+ */
 QB_VECTOR_INLINE uint32_t
 keep_sizes(uint32_t found, const uint32_t *size, uint32_t most)
 {
@@ -166,7 +172,7 @@ keep_sizes(uint32_t found, const uint32_t *size, uint32_t most)
 						   _mm512_mask_cmple_epu32_mask((__mmask16) found, low, limit));
 }
 
-/* A full adder.  Returns the carries, and *sum becomes the parity. */
+/* Add x and y to *sum, bit by bit, as a full adder does.  Returns the carries. */
 QB_VECTOR_INLINE qb_u64s
 carry_of(qb_u64s *sum, qb_u64s x, qb_u64s y)
 {
@@ -176,9 +182,7 @@ carry_of(qb_u64s *sum, qb_u64s x, qb_u64s y)
 	return (qb_u64s) _mm512_ternarylogic_epi64(old, (__m512i) x, (__m512i) y, 0xE8);
 }
 
-/*
- * Turn up to eight planes into numbers.  Plane p adds 2^p to each counter whose bit is set in it.
- */
+/* Convert up to eight planes to counters.  Plane p has bit p of each counter. */
 QB_VECTOR_INLINE void
 spread_bytes(const qb_u64s *plane, int planes, uint16_t *out)
 {
@@ -199,7 +203,7 @@ spread_bytes(const qb_u64s *plane, int planes, uint16_t *out)
 	}
 }
 
-/* Turn any number of planes into numbers. */
+/* Convert up to 16 planes to counters. */
 QB_VECTOR_INLINE void
 spread(const qb_u64s *plane, int planes, uint16_t *out)
 {
@@ -227,7 +231,8 @@ spread(const qb_u64s *plane, int planes, uint16_t *out)
 #else
 
 /*
- * Gathering eight words is no faster than the plain loop, which the compiler makes four lanes wide.
+ * Gathering eight words is no faster than the plain loop, which the compiler vectorizes with four
+ * lanes.
  */
 QB_VECTOR_TARGET uint64_t
 qset_probe_vector(const uint64_t *bits, const uint32_t *element, uint64_t n)
@@ -235,13 +240,13 @@ qset_probe_vector(const uint64_t *bits, const uint32_t *element, uint64_t n)
 	return qset_probe_each(bits, element, n);
 }
 
-/* A comparison makes lanes of all ones. */
+/* The result of a comparison: all ones in each lane in which the comparison is true. */
 typedef qb_u32s found32;
 typedef qb_u64s found64;
 
 #ifdef __x86_64__
 
-/* The elements of x that are in y. */
+/* Returns which elements of x are in y. */
 QB_VECTOR_INLINE found32
 members32(qb_u32s x, qb_u32s y)
 {
@@ -254,7 +259,7 @@ members32(qb_u32s x, qb_u32s y)
 #undef ROTATED
 }
 
-/* Counts the elements of 4 bytes that were found. */
+/* The number of 4-byte elements found. */
 typedef uint64_t tally;
 
 QB_VECTOR_INLINE tally
@@ -269,7 +274,7 @@ total(tally t)
 	return t;
 }
 
-/* Those of the STEP64 elements at a that are in the STEP64 elements at b. */
+/* Returns which of the STEP64 elements at a are among the STEP64 elements at b. */
 QB_VECTOR_INLINE found64
 members64(const int64_t *a, const int64_t *b)
 {
@@ -281,7 +286,7 @@ members64(const int64_t *a, const int64_t *b)
 #undef ROTATED
 }
 
-/* Write the elements of a that were found.  Returns how many. */
+/* Write the elements of a whose lanes in "found" are set.  Returns the number of these elements. */
 QB_VECTOR_INLINE uint32_t
 keep64(const int64_t *a, found64 found, int64_t *out)
 {
@@ -293,7 +298,7 @@ keep64(const int64_t *a, found64 found, int64_t *out)
 	return kept;
 }
 
-/* Narrow the lanes of two vectors, which are all ones or zeros, to bytes. */
+/* Narrow the 16-bit lanes of two vectors to bytes.  Each lane is all ones or all zeros. */
 QB_VECTOR_INLINE qb_u8s
 narrow(qb_u16s x, qb_u16s y)
 {
@@ -301,12 +306,12 @@ narrow(qb_u16s x, qb_u16s y)
 	return (qb_u8s) _mm256_permute4x64_epi64(_mm256_packs_epi16((__m256i) x, (__m256i) y), 0xD8);
 }
 
-/* One bit of each counter of a vector.  A plane has the same bit of all counters. */
+/* A plane's bits of the 2-byte counters of one vector. */
 typedef uint16_t plane_piece;
 
 /*
- * Sets of up to eight elements take one step, so that the processor need not predict the number of
- * steps of a loop.
+ * A set of up to eight elements takes one step and no loop, because the processor could mispredict
+ * the end of a loop.
  */
 QB_VECTOR_TARGET void
 qset_probe_sets_vector(const uint64_t *bits, const uint32_t *element, const uint64_t *offset,
@@ -350,8 +355,8 @@ members32(qb_u32s x, qb_u32s y)
 }
 
 /*
- * Each lane counts what it has found.  No element is found twice, so a lane counts at most a
- * quarter of the number of 4-byte integers.
+ * Each lane counts the elements that it has found.  No element is found twice, so a lane counts at
+ * most 2^30 elements.
  */
 typedef qb_u32s tally;
 
@@ -367,7 +372,7 @@ total(tally t)
 	return vaddlvq_u32(t);
 }
 
-/* Those of 2 elements of 8 bytes that are among 4 others, which are in two vectors. */
+/* Returns which of the two elements of x are among the four elements of y and z. */
 QB_INLINE qb_u64s
 members2(qb_u64s x, qb_u64s y, qb_u64s z)
 {
@@ -376,8 +381,9 @@ members2(qb_u64s x, qb_u64s y, qb_u64s z)
 }
 
 /*
- * The elements found, added up lane by lane over two vectors.  With one vector in a step, half of
- * the step's instructions would only move on to the next step.
+ * Finds which of the four elements at a are among the four elements at b.  Each of the two lanes
+ * adds up the results of two elements.  A step that compared only one vector would spend half of
+ * its instructions on advancing to the next step.
  */
 QB_INLINE found64
 members64(const int64_t *a, const int64_t *b)
@@ -430,7 +436,7 @@ emit(uint32_t found, uint32_t count, uint32_t base, uint32_t *out)
 	return qset_emit_bits(found, base, out);
 }
 
-/* Those of STEP16 counters that are at least "least". */
+/* Compare STEP16 counters with "least".  Returns a mask of the counters that are not smaller. */
 QB_VECTOR_INLINE uint32_t
 not_below16(const uint16_t *row, uint16_t least)
 {
@@ -440,7 +446,7 @@ not_below16(const uint16_t *row, uint16_t least)
 	return qb_vector_bits(narrow((qb_u16s) (x >= least), (qb_u16s) (y >= least)));
 }
 
-/* Those of LANES32 counters that are at least "least". */
+/* Compare LANES32 counters with "least".  Returns a mask of the counters that are not smaller. */
 QB_VECTOR_INLINE uint32_t
 not_below32(const uint32_t *row, uint32_t least)
 {
@@ -469,8 +475,8 @@ carry_of(qb_u64s *sum, qb_u64s x, qb_u64s y)
 }
 
 /*
- * Turn planes into numbers.  Each 16-bit lane has a copy of a piece of a plane, and tests its own
- * bit.
+ * Convert up to 16 planes to counters.  Each 16-bit lane has a copy of the plane's bits of this
+ * vector, and tests the bit of its own counter.
  */
 QB_VECTOR_INLINE void
 spread(const qb_u64s *plane, int planes, uint16_t *out)
@@ -522,8 +528,9 @@ sorted64(const int64_t *a, uint64_t n)
 }
 
 /*
- * Compare a block of each set, and step forward in the set with the smaller last
- * element, or in both.  Returns which elements of *a are in *b.
+ * Compare the blocks at *a and *b.  Then advance the pointer to the block with the smaller last
+ * element, or both pointers if the last elements are equal.  Returns which elements of the block at
+ * *a are in the block at *b.
  */
 QB_VECTOR_INLINE found32
 merge_block32(const int32_t **a, const int32_t **b)
@@ -549,7 +556,7 @@ count_merging32(const int32_t *a, const int32_t *end_a, const int32_t *b, const 
 	return total(common) + qset_merge_count32(a, (uint64_t) (end_a - a), b, (uint64_t) (end_b - b));
 }
 
-/* The first element of b that is >= x. */
+/* Returns the first element of b that is at least x. */
 static const int32_t *
 first_not_below(const int32_t *b, uint64_t m, int32_t x)
 {
@@ -569,8 +576,9 @@ first_not_below(const int32_t *b, uint64_t m, int32_t x)
 }
 
 /*
- * A step of the merge waits for the loads of the step before.  So large sets are cut in halves, and
- * two merges take turns.  One computes while the other waits.
+ * A step of a merge waits for the loads of the step before.  So large sets are cut in halves, and
+ * the loop alternates between the merges of the two halves.  While a step of one merge waits, the
+ * processor computes a step of the other merge.
  */
 QB_VECTOR_TARGET uint64_t
 qset_count32_vector(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m)
@@ -615,7 +623,7 @@ intersect32(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m, int32_t 
 		   qset_merge32(a, (uint64_t) (end_a - a), b, (uint64_t) (end_b - b), out + common);
 }
 
-/* As merge_block32(), for elements of 8 bytes. */
+/* merge_block32() for elements of 8 bytes. */
 QB_VECTOR_INLINE found64
 merge_block64(const int64_t **a, const int64_t **b)
 {
@@ -676,11 +684,11 @@ and_count(const uint64_t *a, const uint64_t *b, uint64_t words)
 /*
  * ---- columns of bits, added by carry-save adders (Harley and Seal) ----
  *
- * Columns are added eight at a time.  A column then costs about two logical operations for each
- * vector, which has one bit for each set.  Plane p has bit p of each set's counter.
+ * A column has one bit for each set.  The loop adds eight columns at a time.  A column then costs
+ * about two logical operations for each vector of bits.  Plane p has bit p of each set's counter.
  */
 
-/* Planes for the counters of QSET_MAX_COLUMNS columns, and one plane that stays empty. */
+/* Planes for the counters of QSET_MAX_COLUMNS columns, and one more plane, which stays zero. */
 #define PLANES 17
 
 QB_VECTOR_INLINE qb_u64s
@@ -689,7 +697,7 @@ load(const void *p)
 	return (qb_u64s) qb_vector_load(p);
 }
 
-/* Carry "x" into the planes from "at" on; plane p has bit p of the counters. */
+/* Add 2^at to the counters whose bits in x are set.  Plane p has bit p of the counters. */
 QB_VECTOR_INLINE void
 ripple(qb_u64s *plane, int at, qb_u64s x)
 {
@@ -702,7 +710,7 @@ ripple(qb_u64s *plane, int at, qb_u64s x)
 	}
 }
 
-/* The number of planes that the sums of "columns" columns can need. */
+/* Returns the number of planes that hold the sums of "columns" columns. */
 QB_INLINE int
 planes_of(uint32_t columns)
 {
@@ -710,8 +718,8 @@ planes_of(uint32_t columns)
 }
 
 /*
- * Add up to eight columns; missing ones are zero.  The number of columns does not change within a
- * row.
+ * Add at most eight columns to the planes.  The branches are predictable, because the number of
+ * columns stays constant within a row.
  */
 QB_VECTOR_INLINE void
 add_eight(qb_u64s *plane, const uint64_t *const *column, uint32_t columns, uint64_t at)

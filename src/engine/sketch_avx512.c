@@ -2,23 +2,24 @@
  * sketch_avx512.c
  *		Inner loops of sketches with AVX-512.
  *
- * A bucket of sub_warp is one vector of 32 bytes, a bucket of half_warp one of 64,
- * and a bucket of warp two of 64.  Each vector of a key's bucket costs a load, an
- * addition under the key's mask, and a store.  Hashes, buckets and masks of the whole
- * batch come first, in loops that the compiler makes eight keys wide.
+ * A bucket of sub_warp is one vector of 32 bytes, a bucket of half_warp one vector of 64 bytes, and
+ * a bucket of warp two vectors of 64 bytes.  Each vector of a key's bucket costs a load, an
+ * addition under the key's mask, and a store.  Before these loops, loops that the compiler
+ * vectorizes with eight keys compute the hashes, buckets and masks of the whole batch.
  *
- * The least cost of a key: one cache line is read and written.
+ * A key costs at least one cache line, which is read and written.
  *
- * A low bucket of multilevel is one vector of 32 one-byte counters.  With weights of 1 few counters
- * overflow, and these are carried one by one.  Most larger weights change the high bucket,
- * which is two vectors, or four in a wide sketch.
+ * A low bucket of multilevel is one vector of 32 bytes: 28 one-byte counters, and the index of a
+ * high bucket.  With weights of 1 few counters overflow, and carry() handles one counter after
+ * another.  Most larger weights change the high bucket, which is two vectors, or four vectors in a
+ * wide sketch.
  *
- * Adding can watch for keys whose estimates reach a limit.  It looks at the counters while
- * they are in registers, since reading them again after the batch takes about as long as
- * adding.  But a key is selected by its estimate after the whole batch.  A key whose estimate is
- * too small when it is added can reach the limit later, when another key of the batch lifts one of
- * its counters to the limit.  The other key is in the same bucket.  So keys are also selected if a
- * later key has lifted a counter of their bucket.
+ * add_select() also selects the keys whose estimates after the whole batch reach a limit.
+ * add_select() tests the counters while they are in registers, because reading the counters again
+ * after the batch takes about as long as adding.  A key whose estimate is too small when the key is
+ * added can reach the limit later, if a later key of the same bucket raises a counter of both keys
+ * to the limit.  So a key is also selected if a later key has raised a counter of its bucket to the
+ * limit.
  *
  * src/engine/sketch_avx512.c
  */
@@ -28,7 +29,10 @@
 
 #include <immintrin.h>
 
-/* gcc uses vectors of 512 bits in loops only when asked to; clang does not know the option. */
+/*
+ * GCC vectorizes loops with 512 bits only if prefer-vector-width=512 is set.  clang does not know
+ * this option.
+ */
 #ifdef __clang__
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
 #else
@@ -68,7 +72,7 @@ add8(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 	}
 }
 
-/* m = 16 or 32: one or two vectors of 16 counters. */
+/* Add keys to buckets of m = 16 or 32 counters, which are one or two vectors. */
 AVX512 QB_INLINE void
 add16s(qs_sketch *sk, uint32_t m, const uint64_t *hv, const int64_t *weight, size_t count)
 {
@@ -110,27 +114,29 @@ add32(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 /* ---- multilevel ---- */
 
 /*
- * Marks of buckets.  Several buckets share a mark, which only makes some keys be selected in vain.
+ * The number of marks of buckets.  Several buckets share a mark.  So a key may be selected although
+ * only a counter of another bucket was raised.
  */
 #define MARKS 8192
 
-/* Keys of a batch whose estimates may reach a limit. */
+/* Which keys of a batch may reach the limit "least". */
 typedef struct watch
 {
 	uint64_t least;
-	uint8_t reached[QS_BATCH]; /* of each key: its estimate has reached the limit */
-	uint8_t lifted[QS_BATCH];  /* of each key: it may have lifted a counter to the limit */
+	uint8_t reached
+		[QS_BATCH]; /* of each key: its estimate had reached the limit when the key was added */
+	uint8_t lifted[QS_BATCH]; /* of each key: it may have raised a counter to the limit */
 } watch;
 
-/* What is known of a key that is being added: masks of its counters. */
+/* Masks of counters, for one key that is being added. */
 typedef struct sight
 {
-	uint32_t low_below; /* of the whole bucket: low part below that of the limit */
-	uint32_t below;     /* not 0: a counter is below the limit */
-	uint32_t lifted;    /* not 0: a counter may have been lifted to the limit */
+	uint32_t low_below; /* counters of the bucket whose low part is below that of the limit */
+	uint32_t below;     /* not 0: a counter of the key is below the limit */
+	uint32_t lifted;    /* not 0: the key may have raised a counter to the limit */
 } sight;
 
-/* The keys of a batch, at most QS_BATCH; see qs_locate_batch(). */
+/* The keys of a batch, at most QS_BATCH, with their buckets and masks from qs_locate_batch(). */
 typedef struct batch
 {
 	const int64_t *weight; /* NULL: all weights are 1 */
@@ -139,15 +145,18 @@ typedef struct batch
 	uint32_t mask[QS_BATCH];
 } batch;
 
-/* What is added to the counters of a high bucket. */
+/* The numbers to add to the counters of a high bucket. */
 typedef struct addend
 {
-	uint32_t mask;    /* mask of counters that get "more" */
-	uint32_t carried; /* mask of those counters in "mask" that get 1 more */
+	uint32_t mask;    /* mask of counters to which "more" is added */
+	uint32_t carried; /* mask of counters to which 1 is added in addition to "more" */
 	uint64_t more;
 } addend;
 
-/* The numbers of the bytes that are not 0, ascending; "count" is rounded up to whole vectors. */
+/*
+ * Write the indexes of the bytes that are not 0, ascending.  Returns their number.  Reads whole
+ * vectors, so the bytes after "count" must be 0.
+ */
 AVX512 QB_INLINE size_t
 numbers_of(const uint8_t *byte, size_t count, uint32_t *found)
 {
@@ -167,7 +176,7 @@ numbers_of(const uint8_t *byte, size_t count, uint32_t *found)
 	return n;
 }
 
-/* Write the numbers of the batch's keys to select, ascending.  Returns how many. */
+/* Write the indexes of the batch's keys to select, ascending.  Returns their number. */
 AVX512 QB_INLINE size_t
 watched(watch *w, const uint32_t *bucket, size_t count, uint32_t *found)
 {
@@ -191,14 +200,14 @@ high_bytes(bool wide)
 	return QS_HIGH_COUNTERS * (wide ? 8 : 4);
 }
 
-/* The high buckets of a sketch; stores to counters cannot change these variables. */
+/* The high buckets of a sketch, as local variables, which stores to counters cannot change. */
 typedef struct high_table
 {
 	uint8_t *first;
 	uint64_t used;
 } high_table;
 
-/* What qs_high_of() does, for a constant width. */
+/* qs_high_of() for a constant "wide". */
 QB_INLINE uint8_t *
 high_of(high_table table, const uint8_t *low, bool wide)
 {
@@ -207,7 +216,7 @@ high_of(high_table table, const uint8_t *low, bool wide)
 	return number < table.used ? table.first + number * high_bytes(wide) : NULL;
 }
 
-/* Fetch the high bucket of a low bucket, if there is one. */
+/* Prefetch the high bucket of a low bucket, if the low bucket has a high bucket. */
 QB_INLINE void
 fetch_high(high_table table, const uint8_t *low, bool wide)
 {
@@ -224,7 +233,7 @@ high_set(uint64_t value, bool wide)
 	return wide ? _mm512_set1_epi64((long long) value) : _mm512_set1_epi32((int) value);
 }
 
-/* Add to the lanes of a mask. */
+/* Add w to the lanes of v whose bits in the mask are set. */
 AVX512 QB_INLINE __m512i
 lanes_add(__m512i v, bool wide, uint32_t mask, __m512i w)
 {
@@ -232,7 +241,7 @@ lanes_add(__m512i v, bool wide, uint32_t mask, __m512i w)
 				: _mm512_mask_add_epi32(v, (__mmask16) mask, v, w);
 }
 
-/* The lanes of the mask in which v is less than t (unsigned). */
+/* Returns a mask of the lanes in "mask" in which v is less than t (unsigned). */
 AVX512 QB_INLINE uint32_t
 lanes_below(__m512i v, bool wide, uint32_t mask, __m512i t)
 {
@@ -240,7 +249,7 @@ lanes_below(__m512i v, bool wide, uint32_t mask, __m512i t)
 				: (uint32_t) _mm512_mask_cmplt_epu32_mask((__mmask16) mask, v, t);
 }
 
-/* Carry the counters of a low bucket that have passed 255. */
+/* Add 1 to the high counters of the low counters that have passed 255. */
 static __attribute__((noinline)) void
 carry(qs_sketch *sk, uint8_t *low, uint32_t counters)
 {
@@ -255,8 +264,10 @@ carry(qs_sketch *sk, uint8_t *low, uint32_t counters)
 }
 
 /*
- * True if any counter of a mask is below "least".  A high counter must be at least the high part of
- * "least", and 1 more if its low counter is in "low_below", that is, below the low part of "least".
+ * True if any counter of the mask is below "least".  "low_below" has the counters whose low part is
+ * below the low part of "least".  Such a counter is below "least" unless its high part is greater
+ * than the high part of "least".  Any other counter is below "least" only if its high part is less
+ * than the high part of "least".
  */
 AVX512 QB_INLINE bool
 any_below(const uint8_t *high, bool wide, uint32_t mask, uint64_t least, uint32_t low_below)
@@ -278,8 +289,8 @@ any_below(const uint8_t *high, bool wide, uint32_t mask, uint64_t least, uint32_
 }
 
 /*
- * Look at a key that was added with weight 1.  A counter that the key lifted to the limit equals
- * the limit.
+ * Record whether a key of weight 1 has reached the limit.  A counter that the key has raised to the
+ * limit equals the limit.
  */
 AVX512 QB_INLINE void
 watch_one(watch *w, const qs_sketch *sk, size_t i, uint32_t mask, const uint8_t *low, __m256i sum)
@@ -319,8 +330,10 @@ add_ones(qs_sketch *sk, const batch *keys, watch *w)
 }
 
 /*
- * Add to the counters of a high bucket.  Unless w is NULL, find two kinds of counters of the key:
- * those below the limit; and those not above its high part before, and not below the limit now.
+ * Add to the counters of a high bucket.  Unless w is NULL, record two masks of the key's counters
+ * in "seen".  "below" has the counters that are now below the limit.  "lifted" has the counters
+ * that are not below the limit now, and whose high part before the addition was at most the high
+ * part of the limit.
  */
 AVX512 QB_INLINE void
 add_high(uint8_t *high, bool wide, addend add, const watch *w, sight *seen)
@@ -357,15 +370,15 @@ note_sight(watch *w, size_t i, const sight *seen)
 }
 
 /*
- * Range of average weights (larger weights count as 256) in which many keys change their high
- * bucket and many do not.
+ * Limits of the average weight between which many keys change their high bucket and many do not.
+ * Weights above 256 count as 256.
  */
 #define UNSURE_FROM 40
 #define UNSURE_TO   216
 
 /*
- * All ones if it is hard to predict which keys of a batch change their high bucket, else 0.  A
- * branch that goes either way takes longer than adding 0.
+ * Returns all ones if the processor can hardly predict which keys of the batch change their high
+ * bucket, else 0.  A mispredicted branch takes longer than adding 0 to a high bucket.
  */
 QB_INLINE uint64_t
 unsure(const int64_t *weight, size_t count)
@@ -379,8 +392,8 @@ unsure(const int64_t *weight, size_t count)
 }
 
 /*
- * Add keys with weights.  The number of a high bucket is in its low bucket.  So the low bucket
- * is prefetched first, and the high bucket when half of that time has passed.
+ * Add keys with weights.  A low bucket holds the number of its high bucket.  So the low bucket is
+ * prefetched QS_PREFETCH_AHEAD keys ahead, and the high bucket QS_PREFETCH_AHEAD / 2 keys ahead.
  */
 AVX512 QB_INLINE void
 add_weights(qs_sketch *sk, bool wide, const batch *keys, watch *w)
@@ -427,7 +440,7 @@ add_weights(qs_sketch *sk, bool wide, const batch *keys, watch *w)
 	}
 }
 
-/* Add a batch.  Watch it unless w is NULL. */
+/* Add a batch.  Unless w is NULL, record in w which keys may reach the limit. */
 AVX512 QB_INLINE void
 add(qs_sketch *sk, const batch *keys, watch *w)
 {
@@ -466,9 +479,9 @@ add_select(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t coun
 }
 
 /*
- * Select keys whose estimates are at least "least".  No high part of a key's counters may be below
- * the high part of "least".  If both are equal, the low part may not be smaller.  High buckets are
- * fetched ahead if most low buckets have one.  Otherwise testing each low bucket would cost more.
+ * Select the keys whose estimates are at least "least", which are the keys without a counter below
+ * "least".  High buckets are prefetched if most low buckets have a high bucket.  If few low buckets
+ * have a high bucket, testing each low bucket costs more than prefetching saves.
  */
 AVX512 QB_INLINE size_t
 select_of(const qs_sketch *sk, bool wide, const uint64_t *hv, size_t count, uint64_t least,
@@ -505,7 +518,7 @@ select_keys(const qs_sketch *sk, const uint64_t *hv, size_t count, uint64_t leas
 					: select_of(sk, false, hv, count, least, found);
 }
 
-/* A byte has carried if the sum is smaller than the number that was added; see qs_low_add. */
+/* A qs_low_add function.  A byte has carried if its sum is less than the number that was added. */
 AVX512 QB_INLINE size_t
 low_add(uint8_t *into, const uint8_t *from, size_t count, bool negative, uint8_t *carries,
 		qs_carry *list)

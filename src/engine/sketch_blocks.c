@@ -1,15 +1,14 @@
 /*
  * sketch_blocks.c
- *		Fast loops over the blocks of tables (sketch/compact_write.h).  Loops with AVX2 look at
- *		blocks, and loops with AVX-512 write them.
+ *		Fast loops that find (AVX2) and write (AVX-512) the blocks of the compact encoding.
  *
- * Looking at blocks means finding those that hold something, and counting their bytes.  Memory
- * limits its speed, so there are no loops with AVX-512 for it.
+ * Loops with AVX2 find the blocks that are not zero, and count the bytes of their counters.  Memory
+ * limits the speed of these loops, so AVX-512 would gain nothing.
  *
- * Writing takes AVX-512, and BMI2, which comes with it.  Counters below 128 are their own
- * varints.  So writing puts the bytes that are not zero next to each other.  With VBMI2 one
- * instruction does this for a whole low bucket.  Without it, one does it for a word of eight
- * counters that were narrowed to bytes.
+ * Loops with AVX-512 and BMI2 write blocks.  A counter below 128 is a varint of one byte.  So a
+ * block of such counters is written by moving its bytes that are not zero next to each other.  With
+ * VBMI2 one instruction moves the bytes of a whole low bucket.  BMI2 moves the bytes of a word, to
+ * which eight counters of 4 bytes were narrowed before.
  *
  * src/engine/sketch_blocks.c
  */
@@ -42,9 +41,12 @@ load(const uint8_t *p)
 	return _mm256_loadu_si256((const void *) p);
 }
 
-/* ---- finding the blocks that hold something ---- */
+/* ---- finding the blocks that are not zero ---- */
 
-/* A bit for each block that has any bit of "wanted" set.  Blocks have a multiple of 32 bytes. */
+/*
+ * Returns a bit for each block, which is 1 if the block has any bit of "wanted" set.  A block has a
+ * multiple of 32 bytes.
+ */
 AVX2 QB_INLINE uint64_t
 blocks_with(const uint8_t *table, uint32_t bytes, uint64_t count, __m256i wanted)
 {
@@ -64,7 +66,7 @@ blocks_with(const uint8_t *table, uint32_t bytes, uint64_t count, __m256i wanted
 	return bits;
 }
 
-/* The last four bytes of a low bucket. */
+/* Returns a mask of the last four bytes of a low bucket, which are the index of its high bucket. */
 AVX2 QB_INLINE __m256i
 index_bytes(void)
 {
@@ -84,7 +86,7 @@ have_index_avx2(const uint8_t *low, uint64_t count)
 	return blocks_with(low, QS_LOW_BYTES, count, index_bytes());
 }
 
-/* A mask of those of eight counters that are at least 2^shift. */
+/* Compare eight counters with 2^shift.  Returns a mask of the counters that are not smaller. */
 AVX2 QB_INLINE uint32_t
 reach(__m256i v, int shift)
 {
@@ -120,7 +122,10 @@ present_cells_avx2(const uint8_t *table, uint32_t bytes, uint64_t count)
 
 /* ---- counting the bytes of blocks ---- */
 
-/* A counter takes a byte, and one more from 128 on. */
+/*
+ * A varint takes one byte for a counter below 128, and two bytes for any other one-byte counter.
+ * *apart gets the buckets that have a high bucket, which are not measured.
+ */
 AVX2 static uint64_t
 measure_low_avx2(const uint8_t *low, uint64_t present, uint64_t *apart)
 {
@@ -143,8 +148,8 @@ measure_low_avx2(const uint8_t *low, uint64_t present, uint64_t *apart)
 }
 
 /*
- * Bytes of eight counters as varints.  A counter takes one byte for each 7 bits, and a counter of 0
- * takes none.
+ * Returns the bytes of eight counters as varints.  A counter takes one byte for each 7 bits, and a
+ * counter of 0 takes no byte.
  */
 AVX2 QB_INLINE uint64_t
 measure_eight(__m256i v)
@@ -171,7 +176,7 @@ measure(const uint8_t *table, uint32_t width, uint64_t present)
 	return bytes;
 }
 
-/* Blocks of one counter, eight at a time.  Only present blocks are read. */
+/* Measure blocks of one counter, eight blocks at a time.  Only present blocks are read. */
 AVX2 static uint64_t
 measure_counters(const uint8_t *table, uint64_t present)
 {
@@ -201,8 +206,8 @@ measure_cells_avx2(const uint8_t *table, uint32_t width, uint64_t present)
 /* ---- writing blocks ---- */
 
 /*
- * Write a mask of "mask_bytes" bytes, and the bytes of the words that are not zero.  All bytes are
- * below 128.
+ * Write a mask of "mask_bytes" bytes, and then the bytes of the words that are not zero, which the
+ * mask marks.  All bytes are below 128.
  */
 AVX512 QB_INLINE uint8_t *
 put_words(uint8_t *out, const uint64_t *word, uint32_t words, uint32_t mask_bytes)
@@ -230,7 +235,7 @@ has_room(const qs_block_writer *w, const uint8_t *limit)
 	return limit - w->next >= QS_SHORT_BLOCK;
 }
 
-/* Only for processors with VBMI2. */
+/* Runs only on processors with VBMI2. */
 VBMI2 static uint64_t
 put_low_vbmi2(qs_block_writer *w, const uint8_t *limit, const uint8_t *low, uint64_t first,
 			  uint64_t bits)
@@ -252,7 +257,7 @@ put_low_vbmi2(qs_block_writer *w, const uint8_t *limit, const uint8_t *low, uint
 	return bits;
 }
 
-/* Narrow a block's counters to bytes.  False: a counter is too large. */
+/* Narrow a block's counters to bytes.  False: a counter is 128 or more. */
 AVX512 QB_INLINE bool
 narrow(const uint8_t *block, uint32_t width, uint64_t *word)
 {
@@ -269,7 +274,7 @@ narrow(const uint8_t *block, uint32_t width, uint64_t *word)
 	return true;
 }
 
-/* Because of the constants each width gets its own loop. */
+/* Callers pass constant widths, so the compiler makes a loop for each width. */
 AVX512 QB_INLINE uint64_t
 put_width(qs_block_writer *w, const uint8_t *limit, const uint8_t *table, uint32_t width,
 		  uint64_t first, uint64_t bits)
@@ -316,7 +321,7 @@ blocks_now(void)
 	return &sets[qb_isa_now()];
 }
 
-/* Runs at load.  From then on sketches are written with the loops in use. */
+/* Runs when the library is loaded.  Makes sketches write their blocks with the loops in use. */
 __attribute__((constructor)) static void
 provide_units(void)
 {

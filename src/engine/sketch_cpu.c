@@ -1,11 +1,10 @@
 /*
  * sketch_cpu.c
- *		The CPU engine of sketches: hashes a batch, fetches ahead, then adds; and finds the most
- *		frequent keys of a batch.
+ *		The CPU engine of sketches: adds batches, and finds the most frequent keys of a batch.
  *
- * Most keys are below the threshold of the most frequent ones.  A fast loop selects the keys at or
- * above the threshold while it adds the batch.  Selected keys that already are candidates are only
- * counted.  The other selected keys are estimated.
+ * Most keys are below the threshold of the most frequent keys.  While a fast loop adds the batch,
+ * it selects the keys at or above the threshold.  A selected key that is a candidate is only
+ * counted.  For any other selected key the estimate is computed.
  *
  * src/engine/sketch_cpu.c
  */
@@ -46,7 +45,7 @@ accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
 	return qs_kernels_now()->accumulate(into, from, negative);
 }
 
-/* Runs at load.  From then on sketches merge with the table in use. */
+/* Runs when the library is loaded.  Makes sketches merge with the loops in use. */
 __attribute__((constructor)) static void
 provide_accumulate(void)
 {
@@ -97,8 +96,8 @@ qs_kernels_select(const qs_sketch *sk, const uint64_t *fingerprint, size_t count
 }
 
 /*
- * Add a batch to dense tables and select keys of it.  False: not done, the caller must do this in
- * two steps.
+ * Add a batch to dense tables, and select keys of the batch.  False: nothing was added, and the
+ * caller must add and select in two steps.
  */
 static bool
 add_select(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count,
@@ -116,8 +115,8 @@ add_select(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t coun
 /* ---- the engine ---- */
 
 /*
- * Insert at most QS_BATCH keys, for whose weight the sketch has room.  Select keys among them
- * unless "selection" is NULL.
+ * Insert at most QS_BATCH keys, for whose weights begin_insert() has prepared the sketch.  Unless
+ * "selection" is NULL, select keys of the batch.
  */
 static qb_status
 insert_batch(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count,
@@ -152,7 +151,7 @@ batch_size(size_t count)
 	return count < QS_BATCH ? count : QS_BATCH;
 }
 
-/* Make the sketch ready for keys to be inserted, and add their weights to its total. */
+/* Prepare the sketch for these keys, and add their weights to its total. */
 static qb_status
 begin_insert(qs_sketch *sk, const int64_t *weight, size_t count)
 {
@@ -190,8 +189,8 @@ qs_insert_select(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weig
 }
 
 /*
- * Add back the first "count" keys after a removal that failed.  The sketch had these keys before,
- * so neither encoding needs memory for them.
+ * Add back the first "count" keys after a removal that failed.  The sketch had these keys before
+ * the removal, so adding them allocates no memory.
  */
 static void
 undo_remove(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
@@ -302,8 +301,8 @@ typedef struct strangers
 } strangers;
 
 /*
- * Count the selected keys that are candidates, and collect those that are not.  No candidate has an
- * estimate below the threshold, so keys below the threshold need no lookup.
+ * Count the selected keys that are candidates, and collect the selected keys that are not.  Every
+ * candidate has an estimate of at least the threshold, so only selected keys can be candidates.
  */
 static void
 count_known(qs_top *top, const uint64_t *fingerprint, const int64_t *weight,
@@ -326,8 +325,8 @@ count_known(qs_top *top, const uint64_t *fingerprint, const int64_t *weight,
 }
 
 /*
- * Count a key whose estimate is at least the threshold.  If the key did not become a candidate
- * earlier in this batch, its estimate must be above the threshold.
+ * Count a candidate.  The key may have become a candidate earlier in this batch.  If the key is no
+ * candidate, and its estimate is above the threshold, make the key a candidate.
  */
 static qb_status
 count_key(qs_top *top, const qs_sketch *sk, uint64_t fingerprint, int64_t weight, int64_t estimate,
@@ -345,7 +344,10 @@ count_key(qs_top *top, const qs_sketch *sk, uint64_t fingerprint, int64_t weight
 	return QB_OK;
 }
 
-/* Make candidates of the keys in "others" whose estimates are above the threshold. */
+/*
+ * Count the keys in "others" that became candidates in this batch, and make candidates of the other
+ * keys whose estimates are above the threshold.
+ */
 static qb_status
 admit(qs_top *top, const qs_sketch *sk, const int64_t *weight, const strangers *others)
 {
@@ -362,8 +364,9 @@ admit(qs_top *top, const qs_sketch *sk, const int64_t *weight, const strangers *
 }
 
 /*
- * Set "before" of the candidates that are new in this batch: the largest weight that they may have
- * had before the batch.  Their estimate includes the rows of the batch, which "lower" has counted.
+ * Set "before" of the new candidates of this batch.  "before" is the largest weight that the key
+ * may have had before the batch.  A candidate's estimate includes the rows of the batch, whose
+ * weights are in "lower".
  */
 static void
 bound_fresh(qs_top *top)

@@ -2,9 +2,9 @@
  * sketch_from_keys.c
  *		The compact encoding of keys that no table has counted.
  *
- * Each key has a bucket and a mask of counters in it.  The keys are sorted by bucket, with a radix
- * sort from the lowest digit on.  Then the keys of a bucket are neighbours.  Their weights are
- * summed up in an array of one bucket's counters, and this array is written.
+ * Each key has a bucket and a mask of its counters in the bucket.  A radix sort, from the lowest
+ * digit on, sorts the keys by bucket.  So the keys of a bucket become neighbours.  Their weights
+ * are added up in an array of the bucket's counters, and this array is written.
  *
  * src/engine/sketch_from_keys.c
  */
@@ -13,11 +13,11 @@
 #include "sketch/explicit.h"
 #include "sketch/compact_write.h"
 
-/* Bits of the bucket that one pass of sorting looks at. */
+/* Bits of the bucket by which one pass sorts. */
 #define DIGIT_BITS 11
 #define DIGITS     (1 << DIGIT_BITS)
 
-/* Bytes of a block without its counters, for gap and mask.  A counter takes at most 10 bytes. */
+/* Maximum bytes of a block's gap and mask, and of a counter. */
 #define BLOCK_HEAD    (5 + 4)
 #define COUNTER_BYTES 10
 
@@ -32,14 +32,14 @@ typedef struct keys
 	size_t count;
 	uint64_t *item;  /* bucket << 32 | number of the key */
 	uint64_t *spare; /* a second array of items, for sorting */
-	int64_t *weight; /* by number of the key; NULL: all weights are 1 */
-	uint32_t *mask;  /* by number of the key */
+	int64_t *weight; /* weight of each key, by its number; NULL: all weights are 1 */
+	uint32_t *mask;  /* mask of each key, by its number */
 	uint64_t steps;  /* steps since the last pause */
 } keys;
 
 /* ---- gathering ---- */
 
-/* One allocation for all arrays. */
+/* Allocate one chunk for all arrays.  Returns the chunk, or NULL. */
 static uint8_t *
 alloc_keys(keys *k, size_t count, bool weighted)
 {
@@ -55,7 +55,7 @@ alloc_keys(keys *k, size_t count, bool weighted)
 	return room;
 }
 
-/* Take at most QS_BATCH keys.  Keys of weight 0 have no counters and are left out. */
+/* Append at most QS_BATCH keys.  Keys of weight 0 have no counters, and are skipped. */
 static void
 take_batch(keys *k, const uint64_t *fingerprint, const int64_t *weight, size_t count)
 {
@@ -110,7 +110,7 @@ take_keys(keys *k, const uint64_t *fingerprint, const int64_t *weight, size_t co
 
 /* ---- sorting ---- */
 
-/* Sort by the digit of the bucket that starts at this bit of an item. */
+/* Sort by one digit of the bucket: the DIGIT_BITS bits of an item from bit "shift" on. */
 static void
 sort_by_digit(keys *k, uint32_t shift)
 {
@@ -152,7 +152,7 @@ bucket_of(const keys *k, size_t i)
 	return k->item[i] >> 32;
 }
 
-/* The number of buckets that have keys. */
+/* Returns the number of buckets that have keys. */
 static uint64_t
 count_present(const keys *k)
 {
@@ -164,7 +164,7 @@ count_present(const keys *k)
 	return present;
 }
 
-/* Write the mask and the counters of one key of weight 1, the only one in its bucket. */
+/* Write the mask and the counters of a key of weight 1 that is the only key of its bucket. */
 QB_INLINE void
 put_one(qs_block_writer *w, uint32_t mask_bytes, uint32_t mask, uint32_t depth)
 {
@@ -177,8 +177,8 @@ put_one(qs_block_writer *w, uint32_t mask_bytes, uint32_t mask, uint32_t depth)
 }
 
 /*
- * Write the mask and the counters of the keys from .. to - 1, which are in one bucket.  Returns the
- * largest counter.
+ * Write the mask and the counters of the keys "from" to "to" - 1, which are the keys of one bucket.
+ * Returns the largest counter.
  */
 static uint64_t
 put_several(qs_block_writer *w, const keys *k, uint32_t mask_bytes, size_t from, size_t to)
@@ -210,8 +210,8 @@ put_several(qs_block_writer *w, const keys *k, uint32_t mask_bytes, size_t from,
 }
 
 /*
- * Write all buckets.  Returns the bytes. *high is the number of buckets that would have high
- * buckets in tables.
+ * Write all buckets.  Returns the number of bytes written.  Adds to *high the number of buckets
+ * that would have high buckets in tables.
  */
 static uint64_t
 write_buckets(keys *k, uint64_t present, uint8_t *out, uint64_t *high)
@@ -238,7 +238,10 @@ write_buckets(keys *k, uint64_t present, uint8_t *out, uint64_t *high)
 	return qs_blocks_end(&w);
 }
 
-/* The most bytes that the body can take.  A counter of k keys of weight 1 takes at most k bytes. */
+/*
+ * Returns an upper limit of the body's bytes.  A counter of k keys of weight 1 takes at most k
+ * bytes.
+ */
 static size_t
 most_bytes(const keys *k, uint64_t present)
 {
@@ -250,8 +253,8 @@ most_bytes(const keys *k, uint64_t present)
 }
 
 /*
- * Write the body of "made".  False unless it is compact, and more buckets have keys than an
- * explicit sketch may have keys.
+ * Write the body of "made".  False: there is no memory, the body would be too large for a compact
+ * sketch, or so few buckets have keys that the sketch may have to be explicit.
  */
 static bool
 write_body(keys *k, qs_sketch *made)
@@ -282,7 +285,10 @@ has_buckets(int structure)
 	return qs_bucket_width(structure) > 0 && !qs_has_fat(structure);
 }
 
-/* True if these keys may give a compact sketch, as far as is known before they are sorted. */
+/*
+ * False if the keys certainly give no compact sketch.  Only sorting the keys can exclude the
+ * remaining cases.
+ */
 static bool
 may_be_compact(const qs_sketch *sk, int64_t sum, size_t count)
 {

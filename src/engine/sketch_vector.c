@@ -2,9 +2,9 @@
  * sketch_vector.c
  *		Inner loops of sketches with AVX2 or NEON (base/vector.h).
  *
- * The same loops as in sketch_avx512.c for the bucketed structures, with eight or four
- * counters at a time.  AVX2 and NEON have no mask registers.  So the bits of a mask become lanes of
- * all ones or zeros, by comparing each lane with its own bit.
+ * The loops are those of sketch_avx512.c for the bucketed structures, with eight or four counters
+ * at a time, and for merging multilevel.  AVX2 and NEON have no mask registers.  So each lane
+ * compares the mask with its own bit, and becomes all ones or all zeros.
  *
  * src/engine/sketch_vector.c
  */
@@ -14,11 +14,11 @@
 
 #ifdef QB_VECTOR
 
-/* Counters in a vector. */
+/* The number of counters in a vector. */
 #define LANES (QB_VECTOR / 4)
 
 /*
- * Neither AVX2 nor NEON has a product of 64-bit lanes, so this is the plain loop,
+ * Neither AVX2 nor NEON has a product of 64-bit lanes.  So this function is the plain loop,
  * compiled to better scalar code.
  */
 QB_VECTOR_TARGET static void
@@ -27,7 +27,7 @@ hash(uint64_t seed_key, const uint64_t *fingerprint, size_t count, uint64_t *hv)
 	qs_hash_each(seed_key, fingerprint, count, hv);
 }
 
-/* m = 8, 16 or 32: one to eight vectors. */
+/* Add keys to buckets of m = 8, 16 or 32 counters, which are one to eight vectors. */
 QB_VECTOR_INLINE void
 add_to(qs_sketch *sk, uint32_t m, const uint64_t *hv, const int64_t *weight, size_t count)
 {
@@ -75,10 +75,10 @@ add32(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 }
 
 /*
- * Add or subtract the counters of a vector.  A byte has carried if the sum is smaller than the
- * number that was added.  It has borrowed if it was smaller than the number that was subtracted.
- * Returns all ones in the bytes that carried or borrowed.  "carries" counts them, unless it is
- * NULL.
+ * Add v to a vector of counters, or subtract v.  A byte has carried if its sum is less than the
+ * number that was added.  A byte has borrowed if it was less than the number that was subtracted.
+ * Returns all ones in the bytes that carried or borrowed.  Unless "carries" is NULL, adds 1 to its
+ * counters of these bytes.
  */
 QB_VECTOR_INLINE qb_u8s
 add_bytes(uint8_t *into, qb_u8s v, bool negative, uint8_t *carries)
@@ -93,10 +93,7 @@ add_bytes(uint8_t *into, qb_u8s v, bool negative, uint8_t *carries)
 	return carried;
 }
 
-/*
- * See qs_low_add.  The high index behind the counters does not change, because nothing is added to
- * it.
- */
+/* A qs_low_add function.  The high index after the counters does not change, because 0 is added. */
 QB_VECTOR_INLINE size_t
 low_add(uint8_t *into, const uint8_t *from, size_t count, bool negative, uint8_t *carries,
 		qs_carry *list)

@@ -1,22 +1,23 @@
 /*
  * activity.c
- *		What backends are doing and what they have done, in shared memory.
+ *		Progress of commands (qsketch_progress) and the counters of qsketch_stat, in shared
+ *		memory.
  *
- * PostgreSQL has progress views only for its own commands, so this module has shared memory of its
- * own.  With qsketch in shared_preload_libraries it is allocated at server start.  Otherwise, from
- * PostgreSQL 17 on, it is a named segment that the first process to need it makes.  On an older
- * server without preloading there is no shared memory.  Then nothing is counted, and the views say
- * so.
+ * PostgreSQL's progress views serve only PostgreSQL's commands, so this module has its own shared
+ * memory.  If shared_preload_libraries names qsketch, the server allocates this memory at its
+ * start.  Otherwise, from PostgreSQL 17 on, the first process that needs the memory creates a named
+ * segment.  An older server without preloading has no such memory, and counts nothing.
  *
- * Each process has ACTIVITY_DEPTH slots for its commands.  The process's number leads to its slots,
- * and only that process writes them.  So there are no locks, and reporting progress is a store.  A
- * slot becomes free when its command ends, or when the (sub)transaction that began the command ends,
- * by an error or at the end of the process.  If a process ends without freeing its slots, the views
- * skip these slots, because no process with this number has the pid in them.  The next process with
- * the number overwrites them.  After SIGKILL the server makes all shared memory anew.
+ * Each process has ACTIVITY_DEPTH slots for its commands, at an index that follows from the
+ * process's number.  Only that process writes the slots.  So the slots need no lock, and reporting
+ * progress is one store.  A slot becomes free when its command or its transaction ends, or when the
+ * subtransaction that began the command is aborted.  If a process ends without freeing its slots,
+ * the views skip the slots, because no process has both this number and the pid in the slot.  The
+ * next process with this number overwrites the slots.  After a SIGKILL the server creates all
+ * shared memory again.
  *
- * A parallel worker's finished scan stays until the worker ends, so that sums over the
- * processes of a command do not fall.
+ * A parallel worker's finished scan stays in its slot until the worker's transaction ends.  So sums
+ * over the processes of a command never decrease.
  *
  * src/pgbase/activity.c
  */
@@ -39,8 +40,8 @@
 #define REGISTRY_BYTES (2 * 1024 * 1024)
 
 /*
- * The segment's name changes with the layout of ActivityShared: libraries of two
- * versions may be loaded in one server, and must not share a segment.
+ * Part of the segment's name.  LAYOUT must increase when ActivityShared changes: one server may
+ * load two versions of the library, which must not use one segment.
  */
 #if PG_VERSION_NUM >= 170000
 #define LAYOUT 1
@@ -111,7 +112,7 @@ start_shared(void)
 	LWLockRelease(AddinShmemInitLock);
 }
 
-/* The shared memory, which is made if needed; NULL if there can be none. */
+/* Return the shared memory, or NULL if the server has none.  Creates a missing named segment. */
 ActivityShared *
 ActivityMemory(void)
 {
@@ -138,7 +139,7 @@ my_slot(int i)
 	return &shared->activity[ProcessNumber(MyProc) * ACTIVITY_DEPTH + i];
 }
 
-/* Change the command in a slot, so that no reader sees half of it. */
+/* Make the version odd, so that no reader uses the slot until end_change(). */
 static void
 begin_change(Activity *activity)
 {
@@ -164,7 +165,7 @@ clear(int i)
 	end_change(activity);
 }
 
-/* The number of a free slot, else of one whose command is finished, or -1. */
+/* Return the number of a free slot, else of a slot whose command is finished, else -1. */
 static int
 free_slot(void)
 {
@@ -213,8 +214,8 @@ ActivityNewId(void)
 }
 
 /*
- * Report that this process begins a command.  If it takes part in a command of its
- * leader, "id" is the id of that command, else 0.
+ * Report that this process begins a command.  In a parallel worker "id" is the id of the leader's
+ * command. 0: assign a new id.
  */
 ActivityHandle
 ActivityBegin(ActivityCommand command, Oid relation, uint64 id)
@@ -248,7 +249,7 @@ ActivityEnd(ActivityHandle *handle)
 		clear((int) (activity - my_slot(0)));
 }
 
-/* End the commands that a subtransaction, or one below it, began. */
+/* End the commands that the subtransaction "first", or any subtransaction below it, began. */
 static void
 clear_from(SubTransactionId first)
 {
@@ -262,16 +263,16 @@ clear_from(SubTransactionId first)
 /*
  * ---- what backends have done: counting, reading and resetting ----
  *
- * A process adds up its counts, which costs an addition to its own memory, and adds them to shared
- * memory (activity.h) at the end of each transaction, however it ends.  The shared counters are the
- * sums of all processes and databases since the server started, or since they were reset.
+ * A process counts in its own memory.  At the end of each transaction, committed or aborted, the
+ * process adds its counts to the shared counters.  The shared counters are sums over all processes
+ * and databases, since the server's start or the last reset.
  */
 
 uint64 *stat_pending = NULL;
 
 static uint64 pending[STAT_COUNTERS];
 
-/* Make room for the counts of this process, which others do not see yet.  This can raise an error. */
+/* Prepare this process for counting.  May raise an error. */
 void
 StatAttach(void)
 {
@@ -279,7 +280,7 @@ StatAttach(void)
 	ActivityMemory();
 }
 
-/* Read the shared counters; false: there is no shared memory, and nothing is counted. */
+/* Read the shared counters.  False: nothing is counted, because there is no shared memory. */
 bool
 StatRead(Stats *stats)
 {
@@ -294,8 +295,8 @@ StatRead(Stats *stats)
 }
 
 /*
- * Set the shared counters to zero, and drop the counts of this process that are not added yet.
- * False: there is no shared memory.
+ * Set the shared counters to zero, and discard this process's counts that are not in shared memory
+ * yet.  False: there is no shared memory.
  */
 bool
 StatReset(void)
@@ -311,7 +312,10 @@ StatReset(void)
 	return true;
 }
 
-/* Add the counts of this process to the shared ones, at the end of a transaction.  This must not fail. */
+/*
+ * Add this process's counts to the shared counters.  The function must not raise an error, because
+ * it runs at the end of a transaction.
+ */
 static void
 flush_counts(void)
 {

@@ -1,7 +1,7 @@
 /*
  * activity.h
- *		What backends are doing, for qsketch_progress, and what they have done: the counters of
- *		qsketch_stat.
+ *		Progress of commands (qsketch_progress) and the counters of qsketch_stat, in shared
+ *		memory.
  *
  * src/pgbase/activity.h
  */
@@ -31,11 +31,11 @@ typedef enum StatCounter
 
 typedef struct Stats
 {
-	TimestampTz since; /* when the counters were zero */
+	TimestampTz since; /* time of the last reset, or of the creation of the counters */
 	uint64 counter[STAT_COUNTERS];
 } Stats;
 
-/* Counts of this process that the others do not see yet; NULL: none. */
+/* Counts of this process that are not in shared memory yet.  NULL: no counts. */
 extern uint64 *stat_pending;
 
 extern void StatAttach(void);
@@ -50,7 +50,7 @@ StatCount(StatCounter counter, uint64 count)
 	stat_pending[counter] += count;
 }
 
-/* Count a batch of keys that an engine has taken. */
+/* Count a batch of keys that an engine has processed. */
 static inline void
 StatCountBatch(bool on_gpu, uint64 keys)
 {
@@ -90,8 +90,8 @@ typedef enum ActivityValue
 } ActivityValue;
 
 /*
- * One command of one process, in shared memory.  Only that process writes it.  Readers
- * compare "version" before and after reading.
+ * One command of one process, in shared memory.  Only that process writes the struct.  A reader
+ * compares "version" before and after reading the struct.
  */
 typedef struct Activity
 {
@@ -102,19 +102,19 @@ typedef struct Activity
 	Oid database;
 	Oid role;
 	Oid relation;
-	uint64 id;     /* id of the command, the same in its leader and workers */
+	uint64 id;     /* id of the command, equal in leader and workers */
 	uint64 serial; /* number of commands so far in this slot */
 	pg_atomic_uint64 value[ACTIVITY_VALUES];
 } Activity;
 
-/* A running command.  "at" is NULL if there is no shared memory or no slot. */
+/* A running command.  "at" is NULL without shared memory or without a free slot. */
 typedef struct ActivityHandle
 {
 	Activity *at;
 	uint64 serial;
 } ActivityHandle;
 
-/* The most commands of one process that are visible at once. */
+/* Maximum number of visible commands of one process. */
 #define ACTIVITY_DEPTH 4
 
 extern void ActivityInit(void);
@@ -122,7 +122,7 @@ extern uint64 ActivityNewId(void);
 extern ActivityHandle ActivityBegin(ActivityCommand command, Oid relation, uint64 id);
 extern void ActivityEnd(ActivityHandle *handle);
 
-/* Report a value.  This costs a store. */
+/* Report a value, by one atomic store. */
 static inline void
 ActivitySet(const ActivityHandle *handle, ActivityValue value, uint64 to)
 {
@@ -136,7 +136,7 @@ typedef struct ActivityShared
 {
 	/* The counters of qsketch_stat. */
 	pg_atomic_uint64 counter[STAT_COUNTERS];
-	pg_atomic_uint64 since; /* a TimestampTz: when the counters were zero */
+	pg_atomic_uint64 since; /* time of the last reset, or of the creation (a TimestampTz) */
 	int processes;
 	Activity activity[FLEXIBLE_ARRAY_MEMBER]; /* ACTIVITY_DEPTH for each process */
 } ActivityShared;

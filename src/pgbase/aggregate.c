@@ -1,16 +1,16 @@
 /*
  * aggregate.c
- *		Aggregates of all families: which ones of the catalog are ours, and what their
- *		functions share.
+ *		Recognizes the extension's aggregates in the catalog; common code of the aggregates'
+ *		functions.
  *
- * A name proves nothing, and neither does being part of the extension: the extension is trusted, so
- * its owner may be anyone who may create objects in the database, and may add objects to it.  An
- * aggregate is ours if it computes what ours compute.  That is so if its functions are C functions
- * of this library, recognized by their addresses, and its other properties are those of ours.  Only
- * superusers declare C functions, so the types in such a declaration can be trusted, too.
+ * Neither its name nor its membership in the extension proves that an aggregate is ours.  The
+ * extension is trusted: any role that may create objects in the database can own the extension, and
+ * add objects to it.  An aggregate is ours if its functions are C functions of this library,
+ * recognized by address, and its other properties are those of our aggregates.  The types in the
+ * declaration of a C function can be trusted, because only superusers declare C functions.
  *
- * What the catalog says may change after it was read.  A running query calls what was looked up
- * when the query began: see AggregateLasts().
+ * The catalog may change after it was read.  A running query calls the functions that were looked
+ * up when the query began: see AggregateLasts().
  *
  * src/pgbase/aggregate.c
  */
@@ -29,8 +29,8 @@
 #include "utils/syscache.h"
 
 /*
- * Read the functions and types of an aggregate; *initial: it has an initial value.  False if there
- * is no such aggregate.
+ * Read an aggregate's row of pg_aggregate.  *initial is true if the aggregate has an initial
+ * value.  False: the aggregate does not exist.
  */
 static bool
 read_form(Oid aggregate, FormData_pg_aggregate *form, bool *initial)
@@ -45,7 +45,7 @@ read_form(Oid aggregate, FormData_pg_aggregate *form, bool *initial)
 	return true;
 }
 
-/* The C function behind a function of the catalog; NULL if that function is in another language. */
+/* Return the address of a C function of the catalog, or NULL for a function in another language. */
 PGFunction
 CFunctionOf(Oid function)
 {
@@ -77,7 +77,10 @@ FunctionOwner(Oid function)
 	return owner;
 }
 
-/* Read an ordinary aggregate without initial value; false if the aggregate is of another kind. */
+/*
+ * Read an ordinary aggregate without initial value and without FINALFUNC_EXTRA.  False for any
+ * other aggregate.
+ */
 bool
 AggregateReadForm(Oid aggregate, FormData_pg_aggregate *form)
 {
@@ -95,7 +98,9 @@ is_among(const PGFunction *list, PGFunction function)
 	return *list != NULL;
 }
 
-/* The argument positions of a transition function for keys; NULL for other functions. */
+/*
+ * Return the argument positions of a transition function for keys, or NULL for any other function.
+ */
 static const ArgumentLayout *
 form_of(const AggregateFunctions *functions, PGFunction function)
 {
@@ -112,7 +117,10 @@ combines(const AggregateFunctions *functions, Oid function)
 	return is_among(functions->combine, CFunctionOf(function));
 }
 
-/* Read an aggregate whose states the family's functions combine and finish. */
+/*
+ * Read an aggregate whose combine function and final function are the family's.  False for any
+ * other aggregate.
+ */
 static bool
 read_ours(Oid aggregate, const AggregateFunctions *functions, FormData_pg_aggregate *form)
 {
@@ -121,8 +129,8 @@ read_ours(Oid aggregate, const AggregateFunctions *functions, FormData_pg_aggreg
 }
 
 /*
- * True if the aggregate is made of a family's functions.  Its rows may be keys or stored values.
- * The result of such an aggregate is its state.
+ * True if the aggregate consists of the family's functions, for keys or for stored values.  The
+ * result of such an aggregate is its state.
  */
 bool
 AggregateIsOurs(Oid aggregate, const AggregateFunctions *functions)
@@ -135,8 +143,8 @@ AggregateIsOurs(Oid aggregate, const AggregateFunctions *functions)
 }
 
 /*
- * Read the types of state and key.  False unless the transition function takes and returns this
- * state type.
+ * Read the key type that a transition function declares.  False unless the function takes and
+ * returns the state type.
  */
 static bool
 read_types(Oid transition, Oid state_type, int key, Oid *key_type)
@@ -156,7 +164,7 @@ read_types(Oid transition, Oid state_type, int key, Oid *key_type)
 	return fits;
 }
 
-/* Note what an aggregate is made of. */
+/* Record the functions of an aggregate. */
 static void
 note_form(RecognizedAggregate *recognized, Oid aggregate, const FormData_pg_aggregate *form)
 {
@@ -170,7 +178,7 @@ note_form(RecognizedAggregate *recognized, Oid aggregate, const FormData_pg_aggr
 							(OidIsValid(form->aggserialfn) && OidIsValid(form->aggdeserialfn)));
 }
 
-/* True if the aggregate is made of the family's functions for keys, and of nothing else. */
+/* True if the aggregate consists of the family's functions for keys.  Fills *recognized. */
 bool
 RecognizeAggregate(Oid aggregate, const AggregateFunctions *functions,
 				   RecognizedAggregate *recognized)
@@ -189,8 +197,8 @@ RecognizeAggregate(Oid aggregate, const AggregateFunctions *functions,
 }
 
 /*
- * Read what an ordinary built-in aggregate is made of.  The OID of a built-in aggregate never
- * changes its meaning.
+ * Read the functions of an ordinary built-in aggregate.  False for any other aggregate.  A built-in
+ * OID always names the same aggregate.
  */
 bool
 RecognizeBuiltin(Oid aggregate, RecognizedAggregate *recognized)
@@ -206,8 +214,8 @@ RecognizeBuiltin(Oid aggregate, RecognizedAggregate *recognized)
 }
 
 /*
- * True if the aggregate is still made of the functions that were recognized.  Its owner may have
- * replaced it.
+ * True if the aggregate still has the functions that were recognized.  Its owner may have replaced
+ * the aggregate.
  */
 bool
 AggregateIsStill(const RecognizedAggregate *recognized)
@@ -222,8 +230,8 @@ AggregateIsStill(const RecognizedAggregate *recognized)
 
 /*
  * True if only superusers can replace the aggregate.  The executor looks up an aggregate's
- * functions when a query begins.  Any other owner can replace them after that, even in a function
- * that the query calls.  Then the catalog does not say which functions the query goes on to call.
+ * functions when a query begins.  Any other owner can replace the functions later, even in a
+ * function that the query calls.  The catalog then does not show which functions the query calls.
  */
 bool
 AggregateLasts(Oid owner)
@@ -232,8 +240,8 @@ AggregateLasts(Oid owner)
 }
 
 /*
- * True if the partial state that a node makes goes only to our combine function.  Aggregates with
- * the same transition function can share a state, and may combine it in other ways.
+ * True if only our combine function receives the partial state that the node makes.  False for a
+ * state that several aggregates share, because their combine functions may differ.
  */
 static bool
 combines_states(const AggState *node, const AggregateFunctions *functions)
@@ -248,9 +256,9 @@ combines_states(const AggState *node, const AggregateFunctions *functions)
 }
 
 /*
- * ---- what functions of aggregates share ----
+ * ---- common code of aggregate functions ----
  *
- * States are expanded objects in a context below the aggregate's.
+ * States are expanded objects in a child of the aggregate's context.
  */
 
 MemoryContext
@@ -328,8 +336,8 @@ AggregateStart(FunctionCallInfo fcinfo, KeyedState *state, const AggregateFuncti
 }
 
 /*
- * The state for the first value.  An object that came by a token becomes the state itself; anything
- * else is copied.
+ * Return the state for the first value: "owned", the object of a token, or a copy of the value if
+ * "owned" is NULL.
  */
 static KeyedState *
 state_from(FunctionCallInfo fcinfo, const KeyedStateType *type, KeyedState *owned, Datum value,
@@ -341,7 +349,10 @@ state_from(FunctionCallInfo fcinfo, const KeyedStateType *type, KeyedState *owne
 	return state;
 }
 
-/* Take a partial state apart.  Returns the object if it came by a token, else NULL. */
+/*
+ * Separate a partial state from its removals.  Returns the object if the partial state is a token,
+ * else NULL.
+ */
 static KeyedState *
 take_apart(StateApart *apart, const KeyedStateType *type, MemoryContext context)
 {
@@ -386,7 +397,7 @@ AggregateMerge(FunctionCallInfo fcinfo, const KeyedStateType *type,
 	return StateDatum(state);
 }
 
-/* An aggregate that does not move has no context of its own, and one function for its state. */
+/* In a window aggregate that does not move, curaggcontext is aggcontext. */
 bool
 AggregateMoves(FunctionCallInfo fcinfo)
 {
@@ -406,7 +417,7 @@ AggregateMoves(FunctionCallInfo fcinfo)
 Datum
 AggregateUnchanged(FunctionCallInfo fcinfo)
 {
-	static const uint64 no_state = 0; /* flat, so it is not taken for an expanded object */
+	static const uint64 no_state = 0; /* flat, so no function takes it for an expanded object */
 
 	if (!PG_ARGISNULL(0))
 		PG_RETURN_DATUM(PG_GETARG_DATUM(0));

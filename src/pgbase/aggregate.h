@@ -1,7 +1,7 @@
 /*
  * aggregate.h
- *		Aggregates of all families: which ones of the catalog are ours, and what their
- *		functions share.
+ *		Recognizes the extension's aggregates in the catalog; common code of the aggregates'
+ *		functions.
  *
  * src/pgbase/aggregate.h
  */
@@ -14,31 +14,31 @@
 #include "fmgr.h"
 #include "nodes/execnodes.h"
 
-/* The positions of the aggregate's arguments, from 1 on; 0: it has no such argument. */
+/* Positions of an aggregate's arguments, counted from 1. 0: the aggregate has no such argument. */
 typedef struct ArgumentLayout
 {
-	int weight; /* the weight, or another number beside the key, such as an id or a count */
+	int weight; /* the weight, or another number of the row: an id or a count */
 	int template;
 	int limit; /* the number of keys that are of interest */
 } ArgumentLayout;
 
-/* A transition function for keys of rows. */
+/* A transition function that adds a row's key to the state. */
 typedef struct AggregateTransition
 {
 	PGFunction function;
 	const ArgumentLayout *layout;
 } AggregateTransition;
 
-/* The C functions of which a family's aggregates of keys are made; lists end with NULL. */
+/* The C functions of a family's aggregates of keys.  NULL ends each array. */
 typedef struct AggregateFunctions
 {
 	int key; /* position of the key argument, from 1 on */
 	AggregateTransition transition[5];
-	PGFunction combine[3]; /* combine functions, and those that merge stored values */
+	PGFunction combine[3]; /* combine functions, and functions that merge stored values */
 	PGFunction final;
 } AggregateFunctions;
 
-/* An aggregate that is made of AggregateFunctions, or built in. */
+/* An aggregate that consists of AggregateFunctions, or a built-in aggregate. */
 typedef struct RecognizedAggregate
 {
 	Oid aggregate;
@@ -47,7 +47,7 @@ typedef struct RecognizedAggregate
 	Oid final;
 	Oid key_type; /* as the transition function declares it */
 	ArgumentLayout layout;
-	bool combines; /* its states can be combined, even after they were written */
+	bool combines; /* partial states can be serialized and combined */
 	int family;    /* a number that the caller chose */
 } RecognizedAggregate;
 
@@ -61,33 +61,33 @@ extern bool RecognizeBuiltin(Oid aggregate, RecognizedAggregate *recognized);
 extern bool AggregateIsStill(const RecognizedAggregate *recognized);
 extern bool AggregateLasts(Oid owner);
 
-/* ---- what functions of aggregates share ---- */
+/* ---- common code of aggregate functions ---- */
 
-/* The context in which states live.  Raises an error if no aggregate makes the call. */
+/* Return the memory context for states.  Raises an error if the caller is no aggregate. */
 extern MemoryContext AggregateContext(FunctionCallInfo fcinfo);
 
 /* True if the node is a hash aggregate, which compares the memory of its states with work_mem. */
 extern bool AggregateIsHashed(const AggState *node);
 
-/* True if there is one state of this aggregate, since rows are not grouped. */
+/* True if the aggregate has a single state, because the query does not group rows. */
 extern bool AggregateIsAlone(FunctionCallInfo fcinfo);
 
 /*
- * What is known of the work on a new state.  A parallel worker cannot see the number of workers, so
- * all processes of the query assume the most that a plan may have.
+ * Return what is known of the work on a new state.  A parallel worker cannot see the number of
+ * workers.  So every process assumes max_parallel_workers_per_gather workers.
  */
 extern StateWork AggregateWork(FunctionCallInfo fcinfo);
 
-/* The context for a new state.  A single state has a context of its own, with which it can be taken over. */
+/*
+ * Return the memory context for a new state.  A single state has its own context, because
+ * StateOfToken() moves a state by moving its context.
+ */
 extern MemoryContext AggregateStates(FunctionCallInfo fcinfo, const KeyedStateType *type);
 
-/* True if the partial state that this call makes goes only to our combine function. */
+/* True if only our combine function receives the partial state that this call makes. */
 extern bool AggregatePasses(FunctionCallInfo fcinfo, const AggregateFunctions *functions);
 
-/*
- * Sets whether the state goes only to our combine function, when the state gets its first key of
- * negative weight.
- */
+/* Set state->passed_on before the state gets its first key of negative weight. */
 static inline void
 AggregateRemoves(FunctionCallInfo fcinfo, KeyedState *state, const AggregateFunctions *functions)
 {
@@ -99,37 +99,37 @@ AggregateRemoves(FunctionCallInfo fcinfo, KeyedState *state, const AggregateFunc
 extern bool AggregateCombines(FunctionCallInfo fcinfo);
 
 /*
- * Record in a new state whether PostgreSQL watches its memory, and whether it may go to our combine
- * function by a token.  "functions" are the functions that may change the state.
+ * Set "accounted" and "token" of a new state.  "functions" are the functions that may change the
+ * state.
  */
 extern void
 AggregateStart(FunctionCallInfo fcinfo, KeyedState *state, const AggregateFunctions *functions);
 
 /*
- * The result of a function that merges: its second argument is added to the state, the first
- * argument.  If the second argument is a token, the token's state may become the state.  Partial
- * states of keys ("of_keys") must have the same template.
+ * Add the second argument to the state, which is the first argument, and return the state.  If the
+ * second argument is a token, the token's state may become the state.  Partial states of keys
+ * ("of_keys") must have the same template.
  */
 extern Datum AggregateMerge(FunctionCallInfo fcinfo, const KeyedStateType *type,
 							const AggregateFunctions *functions, bool of_keys);
 
 /*
- * True if the state is that of a moving aggregate.  The executor passes such a state, to be changed
- * in place, to the function that adds a row to a window frame and to the one that removes a row.
- * If one of the two functions is not ours, it must not get our state, because PL/pgSQL would keep
- * the state, and free it.  So the state's type must be internal, of which only superusers declare
- * functions and aggregates.  Raises an error if it is another type.
+ * True if the state belongs to a moving aggregate.  The executor passes such a state to two
+ * functions, which change the state in place: one function adds a row to a window frame, the other
+ * function removes a row.  If one function is ours and the other is in PL/pgSQL, the function in
+ * PL/pgSQL would keep our state and free it.  So the state's type must be internal, because only
+ * superusers declare functions and aggregates of that type.  Raises an error for any other type.
  */
 extern bool AggregateMoves(FunctionCallInfo fcinfo);
 
 /*
- * The result for a row that does not count, which is the state as it is.  If there is no state, the
- * result is NULL.  In a moving aggregate, whose state must not be NULL, it is a value that is no
- * state yet.
+ * Return the result for a row that does not count: the unchanged state.  If there is no state, the
+ * result is NULL.  In a moving aggregate, whose state must not be NULL, the result is then a flat
+ * value that stands for no state.
  */
 extern Datum AggregateUnchanged(FunctionCallInfo fcinfo);
 
-/* The result of a final function: the state, read-only and not copied. */
+/* Return the result of a final function: a read-only pointer to the state, without copying. */
 extern Datum AggregateFinal(FunctionCallInfo fcinfo, const KeyedStateType *type);
 
 #endif

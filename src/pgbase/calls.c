@@ -1,16 +1,16 @@
 /*
  * calls.c
- *		Queries that call functions of this extension by OID.
+ *		Builds and runs queries that call the extension's functions by OID.
  *
- * For a function name in the text of a query, the parser takes the best match that it finds.  The
- * schema of the extension may belong to anyone, who can put functions of the same names there.  If
- * their arguments have defaults, a call becomes ambiguous, however exact its types are.  So the
- * text names nothing but the table and objects of pg_catalog.  A call of our function is written as
- * the parameter $1.  When the parser asks what $1 is, it gets a call of the function by OID.
+ * The parser resolves a function name in a query's text to the best match.  Any role may own the
+ * schema of the extension, and can create functions of the same names in this schema.  If the
+ * arguments of such a function have defaults, even a call with exact types is ambiguous.  So the
+ * query's text names only the table and objects of pg_catalog.  The parameter $1 stands for a call
+ * of our function.  A parser hook replaces $1 by a call of the function by OID.
  *
- * A function is found by its full signature, which only one function can have.  The
- * caller must check that it is made of C functions of ours, which only superusers
- * declare.
+ * ExtensionFunction() finds a function by its full signature, which is unique in a schema.  The
+ * caller must check that the function consists of C functions of this library, which only
+ * superusers declare.
  *
  * src/pgbase/calls.c
  */
@@ -32,7 +32,7 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
-/* The function or aggregate with this signature, or InvalidOid. */
+/* Return the function or aggregate with this signature, or InvalidOid. */
 Oid
 ExtensionFunction(Oid schema, const char *name, int count, const Oid *types)
 {
@@ -40,7 +40,6 @@ ExtensionFunction(Oid schema, const char *name, int count, const Oid *types)
 						   PointerGetDatum(buildoidvector(types, count)), ObjectIdGetDatum(schema));
 }
 
-/* The type with this name, or InvalidOid. */
 Oid
 ExtensionType(Oid schema, const char *name)
 {
@@ -68,7 +67,7 @@ column_of(ParseState *pstate, const char *name)
 	return column;
 }
 
-/* An expression that casts a column of integers to bigint. */
+/* Return an expression that casts a column of integers to bigint. */
 static Node *
 weight_of(ParseState *pstate, const char *name)
 {
@@ -83,7 +82,7 @@ weight_of(ParseState *pstate, const char *name)
 	return weight;
 }
 
-/* The arguments as the parser would make them.  Columns become Vars. */
+/* Return the call's arguments as parsed expressions.  Columns become Vars. */
 static List *
 arguments_of(ParseState *pstate, const ExtensionCall *call)
 {
@@ -102,7 +101,7 @@ arguments_of(ParseState *pstate, const ExtensionCall *call)
 	return arguments;
 }
 
-/* A condition for FILTER: only rows whose weight is not negative count. */
+/* Return a condition for FILTER that excludes rows of negative weight. */
 static Expr *
 not_negative(ParseState *pstate, const char *weight)
 {
@@ -132,7 +131,7 @@ aggregate_call(ParseState *pstate, const ExtensionCall *call, List *arguments)
 	return (Node *) aggregate;
 }
 
-/* The expression that $1 stands for. */
+/* The parser hook: return the expression that $1 stands for. */
 static Node *
 make_call(ParseState *pstate, ParamRef *parameter)
 {
@@ -153,9 +152,9 @@ set_hook(ParseState *pstate, void *call)
 }
 
 /*
- * Run a query under the snapshot of the caller.  In its text $1 is the call; the call
- * may contain parameters, whose values are in "values".  The plan is generic, so the
- * values, which may be large, are not copied into it.
+ * Run a query under the caller's snapshot.  In the query's text, $1 is the call.  The call may
+ * contain parameters, whose values are in "values".  The plan is generic, so the values, which may
+ * be large, are not copied into the plan.
  */
 void
 RunQuery(const char *query, ExtensionCall *call, ParamListInfo values)

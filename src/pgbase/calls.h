@@ -1,6 +1,6 @@
 /*
  * calls.h
- *		Queries that call functions of ours by OID.
+ *		Builds and runs queries that call the extension's functions by OID.
  *
  * src/pgbase/calls.h
  */
@@ -13,13 +13,13 @@
 #include "nodes/params.h"
 #include "nodes/pg_list.h"
 
-/* A call of a function or an aggregate, which is $1 in the text of a query. */
+/* A call of a function or an aggregate.  In the text of a query, $1 stands for the call. */
 typedef struct ExtensionCall
 {
 	Oid function;
 	List *arguments;    /* expressions; NULL stands for the column */
 	const char *column; /* a column of the query's only table */
-	const char *weight; /* a column cast to bigint, as the next argument; or NULL */
+	const char *weight; /* a column, cast to bigint: the argument after the column; or NULL */
 } ExtensionCall;
 
 extern Oid ExtensionFunction(Oid schema, const char *name, int count, const Oid *types);

@@ -1,19 +1,18 @@
 /*
  * estimate.c
- *		Estimates of the number of groups, of whether rows come in the order of the groups, and of
- *		the memory that the state of a group takes.
+ *		Estimates for the planner: groups, order of rows, and memory of states.
  *
- * For GROUP BY ts::date or k % 100 the planner expects as many groups as the column has
- * values, which is often thousands of times too many.  So the number of values of such
- * an expression is also estimated from its constant and the column's histogram.  Dashboards write
- * steps as floor(extract(epoch FROM ts) / 300) * 300, and weeks that begin on Sunday as
+ * For GROUP BY ts::date or k % 100 the planner expects one group for each value of the column,
+ * often thousands of times too many groups.  So this file also estimates the number of values of
+ * such an expression from its constant and the column's histogram.  Dashboards write steps of time
+ * as floor(extract(epoch FROM ts) / 300) * 300, and weeks that begin on Sunday as
  * date_trunc('week', ts + '1 day') - '1 day'.
  *
- * An expression of which nothing is known may have any number of values up to the planner's number.
- * To estimate the size of a group, the largest number of groups must not be taken, because it makes
- * the groups smallest.
+ * An expression without statistics may have any number of values up to the planner's estimate.  The
+ * size of a group must not be estimated from that maximum, because the maximum gives the smallest
+ * groups.
  *
- * Rows that are stored in the order of a column come in the order of its steps, too.
+ * Rows that are stored in a column's order are also in the order of the column's steps.
  *
  * src/pgbase/estimate.c
  */
@@ -43,7 +42,7 @@
 #include "utils/selfuncs.h"
 #include "utils/timestamp.h"
 
-/* The function that the expression calls, and its arguments. */
+/* Return the function that the expression calls, or InvalidOid, and the function's arguments. */
 static Oid
 function_of(const Node *expr, const List **args)
 {
@@ -70,7 +69,7 @@ constant(const List *args, int i)
 	return IsA(argument, Const) && !argument->constisnull ? argument : NULL;
 }
 
-/* The number that an integer is, or that a time has in its type's unit; false: the value is neither. */
+/* Convert an integer, or a time in its type's unit, to a number.  False for any other type. */
 static bool
 number_of(Oid type, Datum value, double *number)
 {
@@ -82,7 +81,7 @@ number_of(Oid type, Datum value, double *number)
 	return true;
 }
 
-/* The value of an argument that is a constant integer; 0: the argument is something else. */
+/* Return the value of an argument that is a constant integer, or 0 for any other argument. */
 static double
 constant_integer(const List *args, int i)
 {
@@ -137,7 +136,10 @@ stride_length(const Const *stride)
 	return interval ? (double) interval->time + (double) interval->day * USECS_PER_DAY : 0;
 }
 
-/* The number of seconds that a time since 1970 is divided by, in microseconds; 0: it is not known. */
+/*
+ * If the expression is extract(epoch FROM time) / seconds, return the seconds in microseconds; 0:
+ * the divisor is not constant, or the expression is another.
+ */
 static double
 seconds_length(const Node *quotient)
 {
@@ -163,8 +165,8 @@ seconds_length(const Node *quotient)
 }
 
 /*
- * The length of the steps into which a function cuts the values of a column; 0: it does not cut
- * them.  *argument is the number of the argument with the column.
+ * Return the length of a step, which is a range of column values that the function maps to one
+ * result; 0: unknown.  *argument is the index of the argument with the column.
  */
 static double
 step_length(Oid function, const List *args, int *argument)
@@ -202,8 +204,8 @@ step_length(Oid function, const List *args, int *argument)
 }
 
 /*
- * The values to which the expression adds a constant, or which it multiplies by one.  There are as
- * many of them, in the same order.
+ * Remove an added constant or a constant factor from the expression.  The result has the same
+ * number of values.  A negative factor reverses their order.
  */
 static Node *
 unshifted(Node *expr)
@@ -225,8 +227,8 @@ unshifted(Node *expr)
 }
 
 /*
- * The time of which the expression is made by operations that keep order: conversions to or from a
- * time zone, shifts, and conversion to seconds.
+ * Remove operations that keep the order of times: conversions to or from a time zone, shifts, and
+ * conversion to seconds.
  */
 static Node *
 unconverted(Node *time)
@@ -258,7 +260,10 @@ unconverted(Node *time)
 	}
 }
 
-/* The width of the column's histogram; 0: there is none. */
+/*
+ * Return the difference between the last and the first bound of the column's histogram; 0: no
+ * histogram.
+ */
 static double
 column_range(PlannerInfo *root, Node *column)
 {
@@ -293,10 +298,13 @@ is_rest(Oid function)
 		   function == F_MOD_INT8_INT8;
 }
 
-/* From this number on a double does not have all bits of an integer. */
+/* A double represents all integers up to this number exactly. */
 #define EXACT_MASKS 0x1p53
 
-/* An upper limit of the number of a bit mask's values, if a constant among the arguments is not negative. */
+/*
+ * Return the maximum number of values of a bitwise AND with a positive constant; 0 for any other
+ * expression.
+ */
 static double
 masked_values(Oid function, const List *args)
 {
@@ -311,8 +319,8 @@ masked_values(Oid function, const List *args)
 }
 
 /*
- * An upper limit of the number of the expression's values; 0: not known.  "typical": remainders of
- * a division have one sign.
+ * Return an upper limit of the number of the expression's values; 0: unknown.  "typical" assumes
+ * that all remainders of a division have one sign.
  */
 static double
 most_values(PlannerInfo *root, Node *expr, bool typical)
@@ -331,7 +339,8 @@ most_values(PlannerInfo *root, Node *expr, bool typical)
 		return masked_values(function, args);
 	length = step_length(function, args, &argument);
 	range = length > 0 ? column_range(root, unconverted(list_nth(args, argument))) : 0;
-	return range > 0 ? range / length + 3 : 0; /* 3 for both ends and NULL */
+	return range > 0 ? range / length + 3
+					 : 0; /* 3 for NULL and for incomplete steps at both ends */
 }
 
 /* True if the planner has statistics of the expression itself. */
@@ -350,9 +359,9 @@ has_statistics(PlannerInfo *root, Node *expr)
 }
 
 /*
- * The number of values that the expression has in these rows.  "typical": a typical number is
- * wanted, not the most.  If nothing is known of the expression, it is the geometric mean of 1 and
- * the planner's number.
+ * Estimate the number of the expression's values in "rows" rows: the maximum, or a typical number.
+ * The typical number of an expression without statistics is the geometric mean of 1 and the
+ * planner's estimate.
  */
 static double
 count_values(PlannerInfo *root, Node *expr, double rows, bool typical)
@@ -378,14 +387,14 @@ count_groups(PlannerInfo *root, List *exprs, double rows, bool typical)
 	return Max(1, Min(groups, estimate_num_groups(root, exprs, rows, NULL, NULL)));
 }
 
-/* The number of groups that the rows have. */
+/* Estimate the number of groups in "rows" rows. */
 double
 EstimateGroups(PlannerInfo *root, List *exprs, double rows)
 {
 	return count_groups(root, exprs, rows, false);
 }
 
-/* The number of groups, for a caller that wants to know how many rows a group may have. */
+/* Estimate a typical number of groups, from which the caller computes the rows of a group. */
 double
 EstimateGroupsForSize(PlannerInfo *root, List *exprs, double rows)
 {
@@ -396,8 +405,8 @@ EstimateGroupsForSize(PlannerInfo *root, List *exprs, double rows)
 #define FREQUENT 10
 
 /*
- * The fraction of the rows whose values are not among the common ones; 0 if no value is frequent.
- * Statistics may be imported, so the frequencies may be any numbers, and NaN.
+ * Return the fraction of rows whose values are not in the list of most common values; 0 if no value
+ * is frequent.  Imported statistics may contain any frequencies, even NaN.
  */
 static double
 rare_fraction(const AttStatsSlot *common, double distinct)
@@ -413,7 +422,7 @@ rare_fraction(const AttStatsSlot *common, double distinct)
 	return rare > 0 ? Min(rare, 1) : 0;
 }
 
-/* The fraction of rows with rare values in a column; 0 if its values are not known. */
+/* Return rare_fraction() of a column; 0: no list of most common values. */
 static double
 rare_values(PlannerInfo *root, Node *column)
 {
@@ -435,10 +444,10 @@ rare_values(PlannerInfo *root, Node *column)
 }
 
 /*
- * An upper estimate of the number of groups, where ANALYZE expects "groups".  ANALYZE sees a
- * sample.  If some values of a column are frequent and most are rare, it may expect a tenth of the
- * true number of values, or less.  The true number lies between "groups" and the number of rows
- * with rare values, and this function returns their geometric mean.
+ * Return an upper estimate of the number of groups.  "groups" is the estimate from statistics.
+ * ANALYZE reads a sample.  If a column has frequent values and many rare values, ANALYZE may find
+ * only a tenth of the column's values.  The true number lies between "groups" and the number of
+ * rows with rare values.  The result is the geometric mean of these two numbers.
  */
 double
 EstimateMostGroups(PlannerInfo *root, List *exprs, double rows, double groups)
@@ -452,7 +461,9 @@ EstimateMostGroups(PlannerInfo *root, List *exprs, double rows, double groups)
 	return Max(groups, sqrt(groups * rare * rows));
 }
 
-/* The square of a column's correlation with the order of the rows; 0: not known. */
+/*
+ * Return the square of the correlation between a column and the physical order of rows; 0: unknown.
+ */
 static double
 column_order(PlannerInfo *root, Node *column)
 {
@@ -474,7 +485,10 @@ column_order(PlannerInfo *root, Node *column)
 	return correlation * correlation;
 }
 
-/* The fraction of the rows that comes in the order of groups, as the planner computes it for indexes. */
+/*
+ * Return the squared correlation of the rows with the order of the groups, which is the fraction of
+ * ordered rows in the planner's cost of an index scan.
+ */
 double
 EstimateOrder(PlannerInfo *root, List *exprs)
 {
@@ -498,23 +512,23 @@ EstimateOrder(PlannerInfo *root, List *exprs)
 /*
  * ---- the memory that the state of a group takes, and the cost of merging it, for the planner ----
  *
- * The planner uses the size of a state to choose between hashing and sorting.  The executor uses it
- * to decide how many groups a hash aggregate keeps at a time.  It looks at the groups' real size
- * only when another group comes, and all groups may grow after that.  The declaration of an
- * aggregate has one number for all queries (SSPACE).  But a group of ten keys takes a kilobyte, and
- * a group of ten thousand takes the megabyte of a dense value.
+ * The planner uses the size of a state to choose between hashing and sorting.  The executor uses
+ * the size to decide how many groups a hash aggregate keeps in memory.  The executor measures the
+ * real size of the groups only when a new group begins, and all groups may grow later.  The
+ * declaration of an aggregate has one size for all queries (SSPACE).  But the state of ten keys
+ * takes a kilobyte, and the state of ten thousand keys takes the megabyte of a dense value.
  *
- * So the number is corrected for each query.  The planner asks the support function of
- * a transition function for its cost just before it adds up the sizes.  At that point
- * the query is known, and the size of a state follows from the rows of a group.
- * Where a size cannot be estimated, the declared number stays.
+ * So the support function of the transition function sets the size for each query.  The planner
+ * calls the support function for a cost just before adding up the sizes.  The support function
+ * derives the size from the query and the rows of a group.  If the size cannot be estimated, the
+ * declared size remains.
  *
- * From PostgreSQL 19 on the planner may aggregate below a join ("eager aggregation").  It asks for
- * the size of a state before it has made a path of the join.  The groups below the join are those
- * of one relation or of some joined relations, and there may be far more of them.
+ * From PostgreSQL 19 on the planner may aggregate below a join ("eager aggregation").  The planner
+ * then calls the support function before the join has a path.  Groups below a join belong to one
+ * relation or to several joined relations, and may be far more than the groups of the query.
  */
 
-/* The relation that is grouped, or NULL. */
+/* Return the relation whose rows the query groups, or NULL. */
 static RelOptInfo *
 input_of(PlannerInfo *root)
 {
@@ -532,7 +546,10 @@ input_of(PlannerInfo *root)
 
 #if PG_VERSION_NUM >= 190000
 
-/* Take the rows and groups of a relation if its groups are the largest so far. */
+/*
+ * Set *rows and *groups to the rows and groups of the relation, if its average group is larger than
+ * *rows / *groups.
+ */
 static void
 take_larger_groups(const RelOptInfo *relation, double *rows, double *groups)
 {
@@ -547,8 +564,8 @@ take_larger_groups(const RelOptInfo *relation, double *rows, double *groups)
 }
 
 /*
- * Estimate the rows and groups of an aggregation below a join.  The planner does not say
- * which relation it asks for, so the relation with the largest groups counts.
+ * Estimate the rows and groups of an aggregation below a join.  The planner does not name the
+ * aggregated relation, so the relation with the largest groups is used.
  */
 static bool
 input_below_join(PlannerInfo *root, double *rows, double *groups)
@@ -575,8 +592,8 @@ input_below_join(PlannerInfo *root, double *rows, double *groups)
 #endif
 
 /*
- * Estimate the rows that a query aggregates, and the number of groups, which is 1 without GROUP BY.
- * False if the rows are not known.
+ * Estimate the number of rows that a query aggregates, and the number of groups, which is 1 without
+ * GROUP BY.  False: the number of rows is unknown.
  */
 bool
 StateInput(PlannerInfo *root, double *rows, double *groups)
@@ -593,7 +610,7 @@ StateInput(PlannerInfo *root, double *rows, double *groups)
 	return true;
 }
 
-/* The template, which is the last argument if that is a constant of the state's type; else NULL. */
+/* Return the last argument if it is a template: a constant of the state's type.  Otherwise NULL. */
 static const Const *
 constant_template(const AggTransInfo *info)
 {
@@ -606,7 +623,9 @@ constant_template(const AggTransInfo *info)
 	return template;
 }
 
-/* The number of distinct keys of all rows.  It is the number of rows if the planner could only guess. */
+/*
+ * Estimate the number of distinct keys of all rows.  Without statistics, return the number of rows.
+ */
 static double
 estimate_keys(PlannerInfo *root, Expr *key, double rows)
 {
@@ -617,8 +636,8 @@ estimate_keys(PlannerInfo *root, Expr *key, double rows)
 }
 
 /*
- * Set the size of a state.  Its keys are at most the rows of its group, and at most the
- * distinct keys of all rows.
+ * Set the size of a state.  The distinct keys of a group are at most the group's rows, and at most
+ * the distinct keys of all rows.
  */
 static void
 set_space(PlannerInfo *root, AggTransInfo *info, double rows, double groups, StateSize space)
@@ -632,9 +651,9 @@ set_space(PlannerInfo *root, AggTransInfo *info, double rows, double groups, Sta
 }
 
 /*
- * Planner support of transition functions.  The answer says that the default cost is right.  It
- * matters only that the planner asks, because this loads the module before the paths of a session's
- * first query are made.
+ * Planner support of transition functions: sets the sizes of the states.  The result NULL selects
+ * the default cost.  The planner's call also loads the module before the paths of a session's first
+ * query are made.
  */
 Datum
 StateSizeSupport(FunctionCallInfo fcinfo, StateSize space)
@@ -658,13 +677,13 @@ StateSizeSupport(FunctionCallInfo fcinfo, StateSize space)
 }
 
 /*
- * Planner support of combine functions, with GROUP BY.  PostgreSQL counts neither the bytes of
- * partial states nor the time that merging takes.  So a plan with many workers would seem to be
- * fast even if they send a large state of each group.  The planner asks after it has asked for the
- * cost of partial states, so their sizes are known.
+ * Planner support of combine functions, with GROUP BY.  PostgreSQL's costs include neither the
+ * bytes of partial states nor the time of merging.  So a plan with many workers would seem cheap
+ * even if the workers send large states.  The planner calls this function after StateSizeSupport(),
+ * so the sizes of the states are known.
  *
- * From PostgreSQL 19 on the planner takes this cost also for partial states below a join, which
- * stay in their process.  For these the declared cost is the answer.
+ * From PostgreSQL 19 on the planner also uses this cost for partial states below a join, which stay
+ * in their process.  So the function then returns NULL, for the default cost.
  */
 Datum
 StateCombineSupport(FunctionCallInfo fcinfo)

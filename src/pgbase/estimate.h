@@ -1,7 +1,6 @@
 /*
  * estimate.h
- *		Estimates of the number of groups, of whether rows come in the order of the groups, and of
- *		the memory that the state of a group takes.
+ *		Estimates for the planner: groups, order of rows, and memory of states.
  *
  * src/pgbase/estimate.h
  */
@@ -21,17 +20,17 @@ extern double EstimateOrder(PlannerInfo *root, List *exprs);
 /* ---- how much memory the state of a group takes, for the planner ---- */
 
 /*
- * The cost of passing a group's state to another process and merging it there, in cpu_tuple_cost:
- * for a state, and for each block of its memory.  A state is written, sent through a queue and
- * read.  Measured as processor time of groups of 30 to 100,000 keys and sketches of 16 kB to 1 MB:
- * Intel Xeon, 2 cores with other work on them, PostgreSQL 15.20, 2026-11-24.
+ * The cost of passing a group's state to another process and merging it, in units of
+ * cpu_tuple_cost: per state, and per block of the state's memory.  A state is serialized, sent
+ * through a queue and read.  Measured as processor time of groups of 30 to 100,000 keys and
+ * sketches of 16 kB to 1 MB: Intel Xeon, 2 cores with other load, PostgreSQL 15.20, 2026-11-24.
  */
 #define PASSED_COST       100
 #define PASSED_BLOCK_COST 300
 
 /*
- * Bytes of the state of a group with this many distinct keys and rows; 0: the declared size.
- * "template" is NULL if it is not known.
+ * Return the bytes of a group's state for this number of distinct keys and rows. 0: use the size in
+ * the aggregate's declaration.  "template" is NULL if the template is unknown.
  */
 typedef double (*StateSize)(const Const *template, double keys, double rows);
 

@@ -1,8 +1,8 @@
 /*
  * keybytes.c
- *		The bytes that hold everything of a key that = compares, and their hash.
+ *		Writes a key as bytes that hold everything that = compares, and hashes these bytes.
  *
- * All memory that is allocated here is freed here.
+ * This file frees all memory that it allocates.
  *
  * src/pgbase/keybytes.c
  */
@@ -35,8 +35,8 @@
 #define BLOCK_HIGH 3
 
 /*
- * The hash of all bytes.  The number of full blocks is part of the seed, so that the bytes of a key
- * cannot look like the hashes of a full block.
+ * Return the hash of all bytes.  The number of full blocks is part of the seed, because the bytes
+ * of a key could equal the hashes of a full block.
  */
 uint64
 KeyBytesHash(const KeyBytes *bytes, uint64 seed)
@@ -56,7 +56,7 @@ fold_block(KeyBytes *bytes)
 	bytes->full++;
 }
 
-/* Put bytes that may be more than the block has room for. */
+/* Put bytes that may not fit into the block. */
 void
 KeyBytesPutLong(KeyBytes *bytes, const char *data, Size length)
 {
@@ -83,7 +83,7 @@ KeyBytesPutLong(KeyBytes *bytes, const char *data, Size length)
 #define KIND_SPECIAL  3
 #define KIND_BITS     2
 
-/* Follows the digits.  Each digit is less than this. */
+/* Follows the last digit, and is greater than any digit. */
 #define NO_DIGIT PG_UINT16_MAX
 
 static inline void
@@ -94,7 +94,7 @@ put_head(KeyBytes *bytes, int32 rest, int32 kind)
 	KeyBytesPut(bytes, &head, sizeof(head));
 }
 
-/* Inlined, so that a numeric takes only one call, which is that of KeyDecimalOf(). */
+/* Inlined, so that KeyDecimalOf() is the only call for a numeric. */
 static pg_attribute_always_inline void
 put_numeric(KeyBytes *bytes, const char *data, Size length)
 {
@@ -128,13 +128,13 @@ put_interval(KeyBytes *bytes, const Interval *span)
 
 /* ---- strings, and keys of other extensions ---- */
 
-/* A key that is equal to another key if and only if their bytes are equal. */
+/* A key as a string.  Keys are equal if and only if their strings are equal. */
 typedef struct KeyString
 {
 	const char *data;
 	Size length;
 	void *allocated; /* memory to be freed, or NULL */
-	bool not_ascii;  /* the text is not ASCII, in a database of another encoding than UTF-8 */
+	bool not_ascii;  /* the text is not ASCII, and the database's encoding is not UTF-8 */
 } KeyString;
 
 static inline void
@@ -145,7 +145,10 @@ free_string(KeyString *string)
 	string->allocated = NULL;
 }
 
-/* The database's text in UTF-8.  If the database's encoding is unknown, the text stays as it is. */
+/*
+ * Convert the database's text to UTF-8.  If the database's encoding is unknown, return the text
+ * unchanged.
+ */
 static KeyString
 in_utf8(KeyString string)
 {
@@ -211,7 +214,7 @@ any_string(const KeyType *key, Datum value)
 	}
 }
 
-/* The string of a key.  Most strings are of the first kind, and most other text is ASCII. */
+/* Return the string of a key.  The most frequent cases are inlined: KEY_BYTES, and ASCII text. */
 static inline KeyString
 string_of(const KeyType *key, Datum value)
 {
@@ -225,7 +228,10 @@ string_of(const KeyType *key, Datum value)
 	return likely(Utf8IsAscii(string.data, string.length)) ? string : in_utf8(string);
 }
 
-/* A length below this is one byte.  For other lengths this byte comes first, and then a length of 4 bytes. */
+/*
+ * A length below LONG_STRING takes one byte.  A greater length takes 4 bytes, after a byte of
+ * LONG_STRING.
+ */
 #define LONG_STRING 0xFF
 
 static inline void
@@ -248,8 +254,8 @@ put_and_free(KeyBytes *bytes, KeyString string)
 }
 
 /*
- * The hash by a type's own function.  char(n) is hashed as the text that a cast would make of it,
- * because the hash functions of char(n) and text differ under nondeterministic collations.
+ * Compute hashes by the type's own hash function.  char(n) is converted to text first, because the
+ * hash functions of char(n) and text differ under nondeterministic collations.
  */
 static void
 call_hash(const KeyType *key, Datum value, int hashes, uint64 *hash)
@@ -273,8 +279,8 @@ call_hash(const KeyType *key, Datum value, int hashes, uint64 *hash)
 }
 
 /*
- * True if the key is text of an extension's type that is not ASCII, in a database of another
- * encoding than UTF-8.
+ * True if the key is text of an extension's type and not ASCII, and the database's encoding is not
+ * UTF-8.
  */
 static bool
 foreign_not_ascii(const KeyType *key, Datum value)
@@ -302,7 +308,7 @@ put_hashes(KeyBytes *bytes, const KeyType *key, Datum value)
 
 /* ---- privileges ---- */
 
-/* The privileges and grant options of a role.  They have other bits since PostgreSQL 16. */
+/* Put an aclitem as four fields, because the layout of its bits changed in PostgreSQL 16. */
 static void
 put_aclitem(KeyBytes *bytes, const AclItem *item)
 {
@@ -314,7 +320,7 @@ put_aclitem(KeyBytes *bytes, const AclItem *item)
 
 /* ---- jsonb ---- */
 
-/* The tag of the next token of a jsonb. */
+/* The byte with which each token of a jsonb begins. */
 typedef enum JsonbTag
 {
 	JSON_NULL,
@@ -322,7 +328,7 @@ typedef enum JsonbTag
 	JSON_TRUE,
 	JSON_STRING,
 	JSON_NUMBER,
-	JSON_SCALAR, /* a scalar, which is the whole jsonb, follows */
+	JSON_SCALAR, /* begins a jsonb that is a single scalar */
 	JSON_ARRAY,
 	JSON_OBJECT,
 	JSON_END
@@ -429,7 +435,7 @@ push_json_value(JsonbInState *state, JsonbIteratorToken token, JsonbValue *value
 #define push_json_value pushJsonbValue
 #endif
 
-/* A copy in UTF-8.  There the keys of an object may have another order. */
+/* Return a copy in UTF-8.  The keys of an object may have another order in the copy. */
 static Jsonb *
 json_in_utf8(Jsonb *json)
 {
@@ -456,7 +462,7 @@ json_in_utf8(Jsonb *json)
 	return JsonbValueToJsonb(converted.result);
 }
 
-/* Put the tokens of a jsonb.  Returns how many tokens it has. */
+/* Put the tokens of a jsonb, and return their number. */
 static int64
 put_json(KeyBytes *bytes, Jsonb *json)
 {
@@ -474,8 +480,8 @@ put_json(KeyBytes *bytes, Jsonb *json)
 }
 
 /*
- * Put a jsonb in UTF-8.  Keys of an object that become equal in UTF-8 leave only one member there.
- * Then the jsonb in the database's encoding follows, since its members differ.
+ * Put a jsonb in UTF-8.  If two keys of an object become equal in UTF-8, the converted jsonb lacks
+ * a member.  The jsonb in the database's encoding then follows, because it has all members.
  */
 static void
 put_json_converted(KeyBytes *bytes, Jsonb *json)
@@ -509,7 +515,7 @@ put_jsonb(KeyBytes *bytes, Datum value)
 
 /* ---- arrays and ranges ---- */
 
-/* Elements that are taken between two checks for interrupts. */
+/* Number of elements or ranges between two checks for interrupts. */
 #define ELEMENTS_AT_ONCE 4096
 
 static void
@@ -664,7 +670,7 @@ check_content(const KeyType *key, HeapTupleHeader row)
 						errhint("Cast the columns to the same types in all rows.")));
 }
 
-/* Put a row.  An anonymous row within another key begins with a hash that says which columns it has. */
+/* Put a row.  An anonymous row within another key begins with a hash of its columns' types. */
 static void
 put_row(KeyBytes *bytes, const KeyType *key, Datum value, bool within)
 {
@@ -701,7 +707,10 @@ put_varlena_numeric(KeyBytes *bytes, Datum value)
 	free_string(&string);
 }
 
-/* True if the key is its own fingerprint, though not all keys of its kind are. */
+/*
+ * True if the key is a numeric or interval that is its own fingerprint.  *number is then the
+ * fingerprint.
+ */
 static inline bool
 is_short(const KeyType *key, Datum value, int64 *number)
 {
@@ -718,7 +727,10 @@ is_short(const KeyType *key, Datum value, int64 *number)
 	return is;
 }
 
-/* Put a key of a kind that is no string and has no hash function of its own, alone or within another key. */
+/*
+ * Put a key that is neither a string nor hashed by its type's function.  "within": another key
+ * contains the key.
+ */
 static void
 put_structured(KeyBytes *bytes, const KeyType *key, Datum value, bool within)
 {
@@ -765,7 +777,7 @@ is_hashed(KeyKind kind)
 	return kind == KEY_HASHED || kind == KEY_PADDED_HASHED;
 }
 
-/* Put a key that is part of another key. */
+/* Put a key that another key contains. */
 void
 KeyBytesPutKey(KeyBytes *bytes, const KeyType *key, Datum value)
 {
@@ -778,8 +790,8 @@ KeyBytesPutKey(KeyBytes *bytes, const KeyType *key, Datum value)
 }
 
 /*
- * Make the hashes of a key that is no number, with the seeds from 0 on.  Returns true if the key
- * has text that is not ASCII, in a database of another encoding than UTF-8.
+ * Compute the hashes of a key that is no number, with the seeds 0, 1 and so on.  Returns true if
+ * the key has text that is not ASCII, and the database's encoding is not UTF-8.
  */
 static bool
 hash_key(const KeyType *key, Datum value, int hashes, uint64 *hash)
@@ -809,7 +821,7 @@ hash_key(const KeyType *key, Datum value, int hashes, uint64 *hash)
 	return bytes.not_ascii;
 }
 
-/* Record that the text of a key is not ASCII, unless the encoding of all such keys is known. */
+/* Record that a key has text that is not ASCII.  QB_TEXT_UTF8, a known encoding, stays. */
 static void
 note_text(KeyType *key)
 {
@@ -830,7 +842,10 @@ KeyHash(KeyType *key, Datum value)
 	return hash;
 }
 
-/* The hash of 128 bits.  A key that is its own fingerprint has that number as *low, and 0 as *high. */
+/*
+ * Compute a hash of 128 bits.  For a key that is its own fingerprint, *low is the fingerprint and
+ * *high is 0.
+ */
 void
 KeyHashWide(KeyType *key, Datum value, uint64 *low, uint64 *high)
 {

@@ -1,27 +1,28 @@
 /*
  * keybytes.h
- *		The bytes that hold everything of a key that = compares.
+ *		Writes a key as bytes that hold everything that = compares, and hashes these bytes.
  *
- * Keys of one type are equal if and only if their bytes are equal.  The bytes of a key are never
- * the beginning of another key's bytes, so the bytes of several keys can follow one another.
+ * Keys of one type are equal if and only if their bytes are equal.  The bytes of a key are never a
+ * prefix of another key's bytes, so the bytes of several keys can be concatenated.
  *
  *	numbers		8 bytes: KeyNumber()
- *	strings		the length in a byte, or in 4 after a byte 0xFF; then the string, text in UTF-8
- *	numeric		4 bytes with the kind and the weight; unless it is zero, the digits to base
+ *	strings		the length in a byte, or in 4 bytes after a byte 0xFF; then the string, text in UTF-8
+ *	numeric		4 bytes with kind and weight; unless it is zero or special, the digits to base
  *				10,000 without leading and trailing zeros, and 2 bytes that are no digit
  *	interval	10 bytes: days, with months of 30 days, and less than a day of microseconds
- *	jsonb		as it is read from left to right in UTF-8, a byte for each bracket and kind of
- *				value
- *	array		dimensions, and for each its length and lower bound; then the elements
- *	range		a byte of flags, then the bounds that there are
- *	multirange	the number of ranges, then these
- *	row			the columns; in a container an anonymous row says first what they are
- *	of extensions	hashes of two seeds
+ *	jsonb		its tokens from left to right: a byte for each bracket and type of value, and
+ *				strings in UTF-8
+ *	array		number of dimensions, lengths, lower bounds; then the elements
+ *	range		a byte of flags, then the finite bounds
+ *	multirange	the number of ranges, then the ranges
+ *	row			the columns; within another key an anonymous row begins with a hash of its
+ *				columns' types
+ *	of extensions	two hashes, with different seeds
  *
- * An element or column begins with a byte: 0 for NULL, 1 for a value.
+ * Each element or column begins with a byte: 0 for NULL, 1 for a value.
  *
- * There is a block for the bytes.  When it is full it becomes 16 bytes, its hashes of two
- * seeds, with which the next block begins.
+ * The bytes are collected in a block of KEY_BLOCK bytes.  When the block is full, its contents are
+ * replaced by their two hashes of different seeds, 16 bytes.
  *
  * src/pgbase/keybytes.h
  */
@@ -35,8 +36,8 @@
 typedef struct KeyBytes
 {
 	int used;
-	uint32 full;    /* number of blocks that became hashes */
-	bool not_ascii; /* some text is not ASCII, in a database of another encoding than UTF-8 */
+	uint32 full;    /* number of full blocks that were replaced by hashes */
+	bool not_ascii; /* some text is not ASCII, and the database's encoding is not UTF-8 */
 	char block[KEY_BLOCK];
 } KeyBytes;
 
@@ -52,7 +53,7 @@ extern void KeyBytesPutLong(KeyBytes *bytes, const char *data, Size length);
 extern void KeyBytesPutKey(KeyBytes *bytes, const KeyType *key, Datum value);
 extern uint64 KeyBytesHash(const KeyBytes *bytes, uint64 seed);
 
-/* Copy at most 16 bytes.  Most strings are short, and a call of memcpy() would take longer. */
+/* Copy at most 16 bytes, the size of most strings, in less time than a call of memcpy() takes. */
 static inline void
 KeyCopyFew(char *to, const char *from, Size length)
 {
@@ -106,12 +107,12 @@ KeyBytesPutMember(KeyBytes *bytes, const KeyType *key, Datum value, bool null)
 		KeyBytesPutKey(bytes, key, value);
 }
 
-/* ---- hashes of a key that is no number; they set key->keys.text (keytype.h) ---- */
+/* ---- hashes of a key that is no number; hashing may change key->keys.text (keytype.h) ---- */
 
 extern uint64 KeyHash(KeyType *key, Datum value);
 extern void KeyHashWide(KeyType *key, Datum value, uint64 *low, uint64 *high);
 
-/* Fingerprint of a key that is not null. */
+/* Return the fingerprint of a key that is not NULL. */
 static inline uint64
 KeyFingerprint(KeyType *key, Datum value)
 {

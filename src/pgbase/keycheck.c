@@ -1,16 +1,16 @@
 /*
  * keycheck.c
- *		Checks whether what a value records about its keys contradicts itself.
+ *		Checks that the facts which a value records about its keys are consistent.
  *
- * The family of a value's keys also says how the value keeps them: numbers as they are, all others
- * as hashes.  Code that looks at the family relies on the keys, and the reverse.  So both are
- * compared when a value comes in and when it is read, because a stored value may have come from
- * anywhere.
+ * The family of a value's keys implies their form: numbers are stored as they are, all other keys
+ * as hashes.  Code that reads the family relies on the form, and code that reads the form relies on
+ * the family.  So both are compared on input and at each read, because a stored value may have any
+ * origin.
  *
- * Only built-in types are numbers.  So the keys of a family that is recorded by its name are
- * hashes, even if its extension is not installed yet, as while a dump is restored.  Nothing is
- * known of a built-in family that this version lacks.  A value with such a family can be stored and
- * passed on, and its keys match no other keys.
+ * Only keys of built-in types are numbers.  So keys of a family that is recorded by name are
+ * hashes, even if its extension is missing while a dump is restored.  For a built-in family that
+ * this version lacks, the form is unknown.  A value of such a family can be stored and copied, but
+ * its keys match no other keys.
  *
  * src/pgbase/keycheck.c
  */
@@ -32,10 +32,10 @@ static const Oid container_type[] = {
 	INT4ARRAYOID, INT4RANGEOID, INT4MULTIRANGEOID, RECORDOID, OIDVECTOROID,
 };
 
-/* One type of each other built-in family whose keys are text or have text. */
+/* One type of each other built-in family whose keys are or contain text. */
 static const Oid text_type[] = { TEXTOID, NAMEOID, JSONBOID, ANYENUMOID };
 
-/* The families of the types above, which never change; made at the first use. */
+/* The families of these types, computed at the first use.  The families never change. */
 static uint32 number_family[lengthof(number_type)];
 static uint32 container_family[lengthof(container_type)];
 static uint32 text_family[lengthof(text_type)];
@@ -45,7 +45,7 @@ find_families(const Oid *type, uint32 *family, int count)
 {
 	int i;
 
-	/* The first one is set last, because it says that all are set. */
+	/* Element 0 is set last: if it is set, all elements are set. */
 	for (i = count - 1; i >= 0; i--)
 		family[i] = KeysOf(type[i], InvalidOid).family;
 }
@@ -86,7 +86,7 @@ KeysAreText(uint32 family)
 	return has_family(text_family, lengthof(text_family), family);
 }
 
-/* Raise the error for keys of a family with a property that such keys do not have. */
+/* Raise the error that keys of the family cannot have the property "has". */
 static void
 raise_contradiction(uint32 family, const char *has, const ValueFormat *format, int sqlstate)
 {
@@ -97,8 +97,8 @@ raise_contradiction(uint32 family, const char *has, const ValueFormat *format, i
 }
 
 /*
- * True if keys of the family may have text of an unknown encoding.  Keys of families that are not
- * built in may have it.
+ * True if keys of the family may contain text of an unknown encoding, as keys of every family that
+ * is not built in may.
  */
 static bool
 may_have_text(uint32 family)
@@ -106,7 +106,7 @@ may_have_text(uint32 family)
 	return KeysAreText(family) || is_container_family(family) || !KeyFamilyIsBuiltIn(family);
 }
 
-/* What the value's collation claims although the family cannot have it, or NULL. */
+/* Return what keys->collation claims if keys of the family cannot have it, else NULL. */
 static const char *
 contradiction(const qb_keys *keys)
 {
@@ -120,8 +120,8 @@ contradiction(const qb_keys *keys)
 }
 
 /*
- * Raise an error of this SQLSTATE unless family, collation and encoding fit each other.  Numbers
- * have no collation and no text, and only containers contain other types.
+ * Raise an error of this SQLSTATE unless family, collation and encoding are consistent.  Numbers
+ * have neither collation nor text.  Only containers contain other types.
  */
 void
 KeysCheck(const qb_keys *keys, const ValueFormat *format, int sqlstate)
@@ -135,9 +135,9 @@ KeysCheck(const qb_keys *keys, const ValueFormat *format, int sqlstate)
 }
 
 /*
- * Raise an error of this SQLSTATE if the value does not keep its keys as keys of the family are
- * kept.  "numbers": the value keeps them as numbers.  "has" says for the error in which form it
- * keeps them.
+ * Raise an error of this SQLSTATE unless the value stores its keys in the form that the family
+ * implies.  "numbers": the value stores its keys as numbers.  "has" names the stored form in the
+ * error.
  */
 void
 KeysCheckNumbers(const qb_keys *keys, bool numbers, const char *has, const ValueFormat *format,

@@ -1,6 +1,6 @@
 /*
  * keycheck.h
- *		Checks whether what a value records about its keys contradicts itself.
+ *		Checks that the facts which a value records about its keys are consistent.
  *
  * src/pgbase/keycheck.h
  */

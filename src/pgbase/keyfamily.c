@@ -1,14 +1,14 @@
 /*
  * keyfamily.c
- *		Families of keys, as a value records them, by name and by type.
+ *		What a value records about its keys, and whether the keys of two values can be compared.
  *
- * A built-in hash operator family is recorded by its OID, any other family by a hash of its name
- * (explained below).  Beside the OID stands how fingerprints are made, so that fingerprints made in
- * another way are refused instead of compared.
+ * A value records a built-in hash operator family by its OID, and any other family by a hash of its
+ * name (explained below).  Bits next to the OID record how the fingerprints were made.
+ * Fingerprints that were made in different ways are refused, not compared.
  *
- * Users know types rather than families, so messages name the types whose default hash
- * operator class is in the family.  Most families have one type.  Three of the others have
- * a type that can hold the values of all their types: bigint, double precision and text.
+ * Users know types rather than families, so messages name the types whose default hash operator
+ * class is in the family.  Most families have one type.  In three families of several types, one
+ * type can hold the values of all types: bigint, double precision and text.
  *
  * src/pgbase/keyfamily.c
  */
@@ -40,21 +40,20 @@
 #define NAMED_FAMILY UINT32_C(0x80000000)
 
 /*
- * How fingerprints of a built-in family are made.  0: integers are their own fingerprint,
- * and strings are hashed; this never changed.
+ * How fingerprints of a built-in family are made. 0: integers are their own fingerprints, and
+ * strings are hashed.  The meaning of 0 never changed.
  */
-#define METHOD_OF_ALL  UINT32_C(0x10000) /* of all that = compares: pgbase/keytype.h */
+#define METHOD_OF_ALL  UINT32_C(0x10000) /* from everything that = compares (pgbase/keytype.h) */
 #define METHOD_BY_TYPE UINT32_C(0x20000) /* by the hash function of an extension's type */
 #define METHOD_BITS    UINT32_C(0xF0000)
 
-/* The number that stands for the name of a family or collation. */
+/* Return the number that stands for the name of a family or collation. */
 static uint32
 name_id(const char *name)
 {
 	return hash_bytes((const unsigned char *) name, (int) strlen(name)) | NAMED_FAMILY;
 }
 
-/* The name of an operator family in the catalog, or NULL. */
 static char *
 opfamily_name(Oid opfamily)
 {
@@ -98,7 +97,7 @@ making_of(Oid base_type)
 	}
 }
 
-/* What a value records for the operator family of a type that is not a domain. */
+/* Return the number that a value records for the operator family of a type that is not a domain. */
 static uint32
 family_id(Oid opfamily, Oid base_type)
 {
@@ -112,7 +111,10 @@ family_id(Oid opfamily, Oid base_type)
 	return name_id(name);
 }
 
-/* The name of a hash family with this hash, or NULL; for messages. */
+/*
+ * Find the name of a hash operator family by the hash of the name, for messages.  NULL: no such
+ * family.
+ */
 static char *
 find_named_family(uint32 family)
 {
@@ -133,7 +135,9 @@ find_named_family(uint32 family)
 	return name;
 }
 
-/* The types whose default hash operator class is in the family, in the order of their OIDs. */
+/*
+ * Return the types whose default hash operator class is in the family, in the order of their OIDs.
+ */
 static List *
 types_of(uint32 family)
 {
@@ -154,8 +158,8 @@ types_of(uint32 family)
 }
 
 /*
- * True if the value records a built-in family together with a way of making fingerprints that no
- * type of this version has.
+ * True if the number combines a built-in family with a way of making fingerprints that no type of
+ * this version uses.
  */
 static bool
 is_other_family(uint32 family)
@@ -163,7 +167,7 @@ is_other_family(uint32 family)
 	return family != 0 && !(family & NAMED_FAMILY) && types_of(family) == NIL;
 }
 
-/* The name of the family that a value records; NULL if it records none. */
+/* Return the name of a recorded family, or NULL if no family is recorded. */
 char *
 KeyFamilyName(uint32 family)
 {
@@ -177,7 +181,7 @@ KeyFamilyName(uint32 family)
 	return is_other_family(family) ? psprintf("%s (other fingerprints)", name) : name;
 }
 
-/* The name of the family of these keys.  It says so if text of the keys is in an unknown encoding. */
+/* Return the name of the keys' family, with a note if text of the keys has an unknown encoding. */
 char *
 KeysName(const qb_keys *keys)
 {
@@ -192,7 +196,7 @@ KeyFamilyHasType(uint32 family, Oid type)
 	return list_member_oid(types_of(family), type);
 }
 
-/* True if the family is PostgreSQL's own, so that its types are known here. */
+/* True if the family is built into PostgreSQL, and this version has types of the family. */
 bool
 KeyFamilyIsBuiltIn(uint32 family)
 {
@@ -200,8 +204,8 @@ KeyFamilyIsBuiltIn(uint32 family)
 }
 
 /*
- * True if it is known how the family's keys become fingerprints.  Keys of families recorded by name
- * are hashed.
+ * True if the form of the family's fingerprints is known.  The fingerprints of a family that is
+ * recorded by name are hashes.
  */
 bool
 KeyFamilyIsKnown(uint32 family)
@@ -209,7 +213,7 @@ KeyFamilyIsKnown(uint32 family)
 	return (family & NAMED_FAMILY) || types_of(family) != NIL;
 }
 
-/* The type that can hold the values of all types in the family, or InvalidOid. */
+/* Return the type that can hold the values of all types of the family, or InvalidOid. */
 Oid
 KeyFamilyType(uint32 family)
 {
@@ -227,7 +231,7 @@ KeyFamilyType(uint32 family)
 	return linitial_oid(types);
 }
 
-/* The name that messages have for keys of a type, even if its family has many types. */
+/* Return the word for keys of a type in messages.  One word can stand for many types. */
 static const char *
 type_name(Oid type)
 {
@@ -248,7 +252,7 @@ type_name(Oid type)
 	}
 }
 
-/* The name that messages have for the keys of a family. */
+/* Return the words for the keys of a family in messages. */
 char *
 KeyFamilyTypes(uint32 family)
 {
@@ -267,7 +271,7 @@ KeyFamilyTypes(uint32 family)
 
 /* ---- errors when values hold different kinds of keys ---- */
 
-/* Raise an error if another version has made the fingerprints of the family's keys. */
+/* Raise an error if another version of the extension made the fingerprints of the family. */
 void
 KeyFamilyCheckMaking(uint32 family, const KeyHolder *holder)
 {
@@ -325,35 +329,37 @@ KeyFamilyCheckSame(const qb_keys *a, const qb_keys *b, const KeyHolder *holder)
 /*
  * ---- what a value records about its keys ----
  *
- * Fingerprints of two values can be compared if family and collation are the same in both:
+ * Fingerprints in two values can be compared if family and collation are equal:
  *
  *	family		the hash operator family.  Within a family equal values of
- *				different types hash alike (integer_ops, float_ops); between
- *				families they need not.  Built-in families are recorded by
- *				their OID, which never changes; others by a hash of their name,
- *				since their OIDs do not survive dump and restore.  char(n) keys
- *				are recorded as text without trailing blanks, which is what a
- *				function declared for text would get.
- *	collation	a hash of the collation's name, only for nondeterministic ones:
- *				only these change which strings are equal.  For arrays, ranges
- *				and rows it is a hash of what they contain.
+ *				different types have equal hashes (integer_ops, float_ops).
+ *				A built-in family is recorded by its OID, which never changes.
+ *				Any other family is recorded by a hash of its name, because its
+ *				OID does not survive dump and restore.  char(n) keys are
+ *				recorded as text without trailing blanks, because a function
+ *				declared for text would receive that text.
+ *	collation	a hash of the collation's name if the collation is
+ *				nondeterministic, else 0: deterministic collations do not change
+ *				which strings are equal.  For arrays, ranges and rows, a hash of
+ *				their content.
  *
  * A value also records whether its text is in UTF-8 (utf8.h).  If the database's encoding is known,
- * all text is in UTF-8, except text of extensions' types, which is hashed as the database has it.
- * If it is not known, it depends on the keys, and hashing them finds it out.
+ * all text is converted to UTF-8, except text of extensions' types, which is hashed in the
+ * database's encoding.  Text of unknown encoding counts as UTF-8 while it is ASCII.  Hashing any
+ * other text records that the encoding is unknown.
  *
- * All arrays share one hash operator family, all ranges another, all rows a third.  So the family
- * of containers does not say which keys can be compared, but their content does.  The content is
- * the families and collations of the elements or columns, in their order.  A value records a hash
- * of the content in place of a collation, because a container has no collation.  So arrays of int
- * and of bigint are one kind of keys, since int and bigint are, and arrays of text are another
- * kind.
+ * All arrays share one hash operator family, all ranges another, all rows a third.  So the content
+ * of containers also decides which keys can be compared.  The content is the families and
+ * collations of the elements or columns, in their order.  A value records a hash of the content in
+ * place of a collation, because a container has no collation.  Keys that are arrays of int and of
+ * bigint can be compared, because int and bigint are in one family.  Keys that are arrays of int
+ * and of text cannot be compared.
  */
 
 /* The bits of a content hash below its mark. */
 #define CONTENT_BITS (KEY_CONTENT - 1)
 
-/* The content of a container while its hash is made. */
+/* The input of a content hash: one element or column. */
 typedef struct Content
 {
 	uint32 family;
@@ -368,7 +374,7 @@ content_within(Oid type, Oid collation)
 	return (Content){ keys.family, keys.collation };
 }
 
-/* The hash of the content of a container with these kinds of keys. */
+/* Return the hash of a container's content. */
 static uint32
 content_id(const Content *content, int count)
 {
@@ -385,7 +391,7 @@ content_of(Oid type, Oid collation)
 	return content_id(&content, 1);
 }
 
-/* The hash of the content of rows with such columns.  A literal without a type counts as text. */
+/* Return the content hash of rows with these columns.  A literal without a type counts as text. */
 uint32
 KeyColumnsContent(TupleDesc descriptor)
 {
@@ -412,7 +418,9 @@ KeyColumnsContent(TupleDesc descriptor)
 	return content;
 }
 
-/* The hash of the content of rows of a type.  For the type record, the typmod says which row type it is. */
+/*
+ * Return the content hash of a row type.  For the type record, the typmod identifies the row type.
+ */
 uint32
 KeyRowContent(Oid type, int32 typmod)
 {
@@ -424,8 +432,8 @@ KeyRowContent(Oid type, int32 typmod)
 }
 
 /*
- * The hash of the content of keys of a type that is not a domain.  0: they contain no other keys,
- * or their content is not known.
+ * Return the content hash of a type that is not a domain. 0: the type contains no other types, or
+ * is record.
  */
 static uint32
 content_of_type(Oid base_type, Oid collation)
@@ -459,8 +467,8 @@ collation_id(Oid collation)
 }
 
 /*
- * True if the type is an extension's type whose values are strings, such as citext.  Its hash
- * function takes text as the database has it.
+ * True for an extension's string type, such as citext.  The hash function of such a type reads text
+ * in the database's encoding.
  */
 bool
 KeyIsForeignText(Oid base_type)
@@ -475,7 +483,7 @@ KeyIsForeignText(Oid base_type)
 	return category == TYPCATEGORY_STRING;
 }
 
-/* True if rows with such columns have text whose encoding is unknown. */
+/* True if a column may have text of an unknown encoding. */
 static bool
 columns_have_unknown_text(TupleDesc descriptor)
 {
@@ -505,9 +513,9 @@ KeyRowTextIsUnknown(Oid type, int32 typmod)
 }
 
 /*
- * True if keys of the type may have text whose encoding is unknown.  The encoding of text of
- * extensions' types is only known if the database has UTF-8.  What anonymous rows contain is only
- * known from a row.
+ * True if keys of the type may contain text of an unknown encoding.  For extensions' types the
+ * encoding is known only in a UTF-8 database.  For anonymous rows, whose columns are unknown, the
+ * result is that of text.
  */
 bool
 KeyTextIsUnknown(Oid type)
@@ -543,8 +551,8 @@ KeyTextIsUnknown(Oid type)
 }
 
 /*
- * What a value records about keys of a type, before any key was hashed.  The type need not have a
- * hash function.
+ * Return what a value records about keys of a type before the first key is hashed.  The type may
+ * lack a hash function.
  */
 qb_keys
 KeysOf(Oid type, Oid collation)

@@ -1,6 +1,6 @@
 /*
  * keyfamily.h
- *		The kind of keys that a value holds, and whether two values hold the same kind.
+ *		What a value records about its keys, and whether the keys of two values can be compared.
  *
  * src/pgbase/keyfamily.h
  */
@@ -23,12 +23,12 @@ extern bool KeyFamilyIsKnown(uint32 family);
 
 /* ---- errors when values hold different kinds of keys ---- */
 
-/* How messages about keys name the values that hold them. */
+/* Words for a type's values in messages about keys. */
 typedef struct KeyHolder
 {
 	const char *one;
 	const char *many;
-	const char *lookup; /* our function that takes keys of any type without a cast */
+	const char *lookup; /* the function that looks up a key of any type, without a cast */
 } KeyHolder;
 
 extern void KeyFamilyCheckMaking(uint32 family, const KeyHolder *holder);
@@ -37,8 +37,8 @@ extern void KeyFamilyCheckSame(const qb_keys *a, const qb_keys *b, const KeyHold
 /* ---- what a value records about its keys ---- */
 
 /*
- * The mark of content hashes.  The hash of a collation's name has the highest bit set; other ids
- * are small.
+ * The mark of content hashes in qb_keys.collation.  The hash of a collation's name has the highest
+ * bit set. 0: no collation and no content.
  */
 #define KEY_CONTENT       UINT32_C(0x40000000)
 #define KEY_CONTENT_MARKS UINT32_C(0xC0000000)

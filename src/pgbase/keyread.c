@@ -1,20 +1,18 @@
 /*
  * keyread.c
- *		The key arguments of functions, for values of any family, and what a call says about its
+ *		Reads keys from the arguments of calls and from text, writes keys as text, and buffers
  *		keys.
  *
- * Functions of keys take any type, so a literal, or a driver's parameter without a
- * type, becomes text: qsketch_estimate(sk, '10.0.0.1') gets a text.  If the value's
- * family of keys has one type, that type's input function reads the text, as if the
- * literal had been of that type.
+ * Functions of keys accept any type.  So PostgreSQL converts a literal, or a parameter without a
+ * type, to text: qsketch_estimate(sk, '10.0.0.1') receives a text.  If the family of the value's
+ * keys has one type, the input function of that type reads the text.
  *
  * Our functions are immutable, so the meaning of the text must not depend on a setting or on the
- * clock.  The input of dates and times depends on them.  So these types are read only from the ISO
- * form, with an offset from UTC if the type has a time zone.
+ * clock.  The input functions of dates and times depend on both.  So dates and times are read only
+ * in the ISO form, with an offset from UTC if the type has a time zone.
  *
- * Some families have several types.  In the families of text and of integers, one type can read the
- * values of all types.  In the family of real and double precision no type can: see
- * check_unambiguous().
+ * Some families have several types.  For text and for integers, one type can read the values of all
+ * types.  For real and double precision no type can: see check_unambiguous().
  *
  * src/pgbase/keyread.c
  */
@@ -42,7 +40,10 @@
 #include "utils/syscache.h"
 #include <math.h>
 
-/* The text after one or more characters of the set; NULL if the text does not begin with one. */
+/*
+ * Skip one or more characters of the set.  Returns NULL if the text does not begin with such a
+ * character.
+ */
 static const char *
 skip(const char *text, const char *set)
 {
@@ -51,7 +52,10 @@ skip(const char *text, const char *set)
 	return length ? text + length : NULL;
 }
 
-/* The text after YYYY-MM-DD; NULL if it does not begin so.  No DateStyle reads this form in another order. */
+/*
+ * Skip YYYY-MM-DD.  Returns NULL if the text does not begin with this form, which all settings of
+ * DateStyle read in the same way.
+ */
 static const char *
 skip_date(const char *text)
 {
@@ -63,7 +67,7 @@ skip_date(const char *text)
 	return text && *text == '-' ? skip(text + 1, "0123456789") : NULL;
 }
 
-/* True if the rest is an offset from UTC: Z, or a signed number. */
+/* True if the text is an offset from UTC: Z, or a signed number. */
 static bool
 is_offset(const char *text)
 {
@@ -89,8 +93,8 @@ has_iso_form(Oid type)
 }
 
 /*
- * True if the text is in the ISO form of a date or time, so that settings do not matter.  The input
- * function checks whether it is valid.
+ * True if the text has the ISO form of a date or time, whose meaning depends on no setting.  The
+ * input function checks the text's validity.
  */
 static bool
 is_iso(const char *text, Oid type)
@@ -130,8 +134,8 @@ check_immutable(const KeyParser *parser, const char *text)
 }
 
 /*
- * Raise an error for a number with a fraction.  It may differ as real and as double precision, and
- * a value does not record which type its keys had.
+ * Raise an error if the number gives different keys as real and as double precision.  A value does
+ * not record which of the two types its keys had.
  */
 static void
 check_unambiguous(const KeyParser *parser, const KeyHolder *holder, const char *text, Datum value)
@@ -146,7 +150,7 @@ check_unambiguous(const KeyParser *parser, const KeyHolder *holder, const char *
 				 errhint("Cast the key to the one that the %s was built from.", holder->one)));
 }
 
-/* Prepare reading keys of the type that the value holds. */
+/* Prepare the parser for the type of the value's keys. */
 static void
 learn(KeyProbe *probe, const qb_keys *held, const KeyHolder *holder)
 {
@@ -157,7 +161,10 @@ learn(KeyProbe *probe, const qb_keys *held, const KeyHolder *holder)
 	KeyParserInit(&probe->parser, type, probe->key.input_collation, probe->context);
 }
 
-/* Fingerprint of a key, if the key or the keys of the value have text in an unknown encoding. */
+/*
+ * Return the fingerprint of a key if the key or the value's keys may have text of an unknown
+ * encoding.  Raises an error if the encodings do not match.
+ */
 uint64
 KeyProbeText(KeyType *key, const qb_keys *held, const KeyHolder *holder, Datum value)
 {
@@ -170,8 +177,8 @@ KeyProbeText(KeyType *key, const qb_keys *held, const KeyHolder *holder, Datum v
 }
 
 /*
- * Fingerprint of a key whose type does not fit the keys of the value.  A literal is read as one of
- * the value's keys.  Raises an error if that fails, and for any other key.
+ * Return the fingerprint of a literal whose type does not fit the value's keys, after reading the
+ * literal as the type of these keys.  Raises an error for any key that is no literal.
  */
 uint64
 KeyProbeMisfit(KeyProbe *probe, const qb_keys *held, const KeyHolder *holder, Datum value)
@@ -191,7 +198,7 @@ KeyProbeMisfit(KeyProbe *probe, const qb_keys *held, const KeyHolder *holder, Da
 	return KeyProbeText(&parser->key, held, holder, probe->value);
 }
 
-/* Learn from a call what keys it has. */
+/* Set the probe's type of keys from a call. */
 pg_noinline void
 KeyProbeLearn(KeyProbe *probe, FunctionCallInfo fcinfo, int argument)
 {
@@ -203,7 +210,7 @@ KeyProbeLearn(KeyProbe *probe, FunctionCallInfo fcinfo, int argument)
 	probe->literal = key.literal;
 }
 
-/* The key argument of a function that adds the key to a value with the keys "held". */
+/* Read the key argument of a function that adds the key to a value with the keys "held". */
 void
 KeyNewArgument(NewKey *key, FunctionCallInfo fcinfo, int argument, const qb_keys *held,
 			   const KeyHolder *holder)
@@ -219,10 +226,10 @@ KeyNewArgument(NewKey *key, FunctionCallInfo fcinfo, int argument, const qb_keys
 
 /* ---- arrays of keys ---- */
 
-/* Keys that are read between two checks for interrupts. */
+/* Number of keys between two checks for interrupts. */
 #define KEYS_AT_ONCE 32768
 
-/* Memory for an array as long as a batch, which may exceed 1 GB. */
+/* Allocate an array of "count" elements, which may exceed 1 GB. */
 void *
 KeyBatchAlloc(int count, Size size)
 {
@@ -230,9 +237,9 @@ KeyBatchAlloc(int count, Size size)
 }
 
 /*
- * Split the array of a batch into its keys, and make their fingerprints.  "argument" is the number
- * of the array among the call's arguments.  "held" are the keys of the value in which they are
- * looked up.
+ * Split the array of a batch into its keys, and compute their fingerprints.  "argument" is the
+ * array's number among the call's arguments.  "held" are the keys of the value in which the batch
+ * is looked up.
  */
 void
 KeyProbeArray(KeyProbe *probe, FunctionCallInfo fcinfo, int argument, const qb_keys *held,
@@ -257,7 +264,7 @@ KeyProbeArray(KeyProbe *probe, FunctionCallInfo fcinfo, int argument, const qb_k
 	}
 }
 
-/* An array of the answers to a batch of keys, with the dimensions of the keys' array. */
+/* Return an array of the answers to a batch of keys, with the dimensions of the keys' array. */
 Datum
 KeyBatchAnswers(const KeyBatch *batch, Datum *answer, Oid type)
 {
@@ -274,24 +281,25 @@ KeyBatchAnswers(const KeyBatch *batch, Datum *answer, Oid type)
 /*
  * ---- keys as text, and text as keys ----
  *
- * What a value remembers of its keys must survive dump and restore, settings and
- * upgrades.  The bytes of a datum do not, since they may hold OIDs.  So a value keeps
- * the text from the type's output function, written under fixed settings: those of
- * pg_dump, and UTC.  A number needs no text, since it is its own fingerprint.
- * Some settings are not fixed.  No type that can be a key looks at xmloption or
- * xmlbinary.  timezone_abbreviations does not matter, since times are written with
- * numbers for zones, and fixing it would read a file.
+ * The keys in a value must survive dump and restore, changed settings and upgrades.  The bytes of a
+ * datum do not, because they may contain OIDs.  So a value stores the text that the type's output
+ * function writes under fixed settings: the settings of pg_dump, and UTC.  A number needs no text,
+ * because it is its own fingerprint.
  *
- * Reading trusts no text.  It goes through the input function of the type that the caller names,
- * like any user's input, and the resulting key must have the fingerprint under which the text is
- * kept.  A forged text is an error, and so is a type that writes the key in another way.  Versions
- * of PostgreSQL may write a key differently: 19 writes all digits of a pg_lsn.  Both texts are read
- * as the same key.
+ * Three settings are not fixed.  No type that can be a key uses xmloption or xmlbinary.  Times are
+ * written with numeric time zones, so timezone_abbreviations has no effect, and setting it would
+ * read a file.
+ *
+ * A stored text is not trusted.  The input function of the type that the caller names reads the
+ * text, like any user's input.  The resulting key must have the fingerprint that is stored with the
+ * text.  A forged text is an error, and so is a type that the key did not have.  Versions of
+ * PostgreSQL may write a key differently: 19 writes all digits of a pg_lsn.  Every version reads
+ * both texts as the same key.
  */
 
 /*
- * Settings that affect input and output functions.  Temporary objects come last in the search path,
- * because they must not hide the objects that keys of type regclass and the like name.
+ * Settings that affect input and output functions.  pg_temp is last in the search path, because
+ * temporary objects must not hide the objects that keys of type regclass and similar types name.
  */
 static const struct
 {
@@ -309,7 +317,7 @@ static const struct
 	{ "search_path", "pg_catalog, pg_temp" },
 };
 
-/* Fix the settings, until KeyTextEnd() or an error. */
+/* Fix the settings until KeyTextEnd() or an error.  Returns the level for KeyTextEnd(). */
 int
 KeyTextBegin(void)
 {
@@ -367,8 +375,8 @@ KeyWriterInit(KeyWriter *writer, Oid type, MemoryContext context)
 }
 
 /*
- * The text of a key, without a zero byte: as for an output function, a zero byte ends the text.
- * Unless the writer is plain, call it between KeyTextBegin() and KeyTextEnd().
+ * Return the text of a key.  A zero byte ends the text, as it ends the result of an output
+ * function.  If the writer is not plain, the call must be between KeyTextBegin() and KeyTextEnd().
  */
 const char *
 KeyWrite(KeyWriter *writer, Datum value, uint32 *length)
@@ -390,8 +398,8 @@ KeyWrite(KeyWriter *writer, Datum value, uint32 *length)
 }
 
 /*
- * The text of a key as a value with these keys keeps it: in UTF-8, or as the database has it if the
- * value says that the encoding of its keys is unknown.
+ * Return the text of a key as a value with these keys stores it: in UTF-8, or unchanged if the
+ * encoding of the value's keys is unknown.
  */
 const char *
 KeyWriteKept(KeyWriter *writer, Datum value, const qb_keys *keys, uint32 *length)
@@ -420,8 +428,9 @@ shows_bytes(const qb_keys *held)
 }
 
 /*
- * A text that a value with these keys has kept, in the database's encoding.  Raises an error if the
- * text has characters that the database lacks, or if only one of the two encodings is known.
+ * Convert a text that a value with the keys "held" stores to the database's encoding.  Raises an
+ * error if the database's encoding lacks a character, or if the text cannot be converted because an
+ * encoding is unknown.
  */
 char *
 KeyKeptText(const char *text, Size length, const qb_keys *held, const KeyHolder *holder)
@@ -459,7 +468,10 @@ KeyParserInit(KeyParser *parser, Oid type, Oid collation, MemoryContext context)
 	fmgr_info_cxt(input, &parser->input, context);
 }
 
-/* The key of a text.  Call it between KeyTextBegin() and KeyTextEnd(). */
+/*
+ * Read a key with this fingerprint from its text.  Call KeyParse() between KeyTextBegin() and
+ * KeyTextEnd().
+ */
 Datum
 KeyParse(KeyParser *parser, const char *text, uint64 fingerprint)
 {
@@ -473,7 +485,10 @@ KeyParse(KeyParser *parser, const char *text, uint64 fingerprint)
 	return value;
 }
 
-/* The key that a number stands for, of the given type, which may be a shorter type or a domain. */
+/*
+ * Convert a number to a key of the parser's type.  Raises an error if the type, or a constraint of
+ * its domain, excludes the key.
+ */
 Datum
 KeyParseNumber(KeyParser *parser, int64 number)
 {
@@ -484,16 +499,16 @@ KeyParseNumber(KeyParser *parser, int64 number)
 	return value;
 }
 
-/* ---- keys that wait to be counted in a batch ---- */
+/* ---- buffers of keys ---- */
 
 #define FIRST_ROOM  16
 #define ROOM_GROWTH 4
 
-/* KeyBufferIsVaried() has VARIED_SLOTS slots, and looks at no more keys than a quarter of that. */
+/* Number of slots of KeyBufferIsVaried(), and the maximum number of keys that it reads. */
 #define VARIED_SLOTS 8192
 #define VARIED_KEYS  (VARIED_SLOTS / 4)
 
-/* Make the buffer full at "most" keys, or at fewer if it has less memory. */
+/* Set the number of keys of a full buffer: "most", or fewer if fewer keys fit into its memory. */
 void
 KeyBufferLimit(KeyBuffer *buffer, int most)
 {
@@ -513,8 +528,8 @@ reallocate(KeyBuffer *buffer, MemoryContext context, int keys)
 }
 
 /*
- * Let an empty buffer grow towards room for "most" keys.  Each call makes one step, so a group
- * takes memory only for about as many keys as it has.
+ * Enlarge the memory of an empty buffer by one step, up to "most" keys.  Because of the steps, a
+ * small group has a small buffer.
  */
 void
 KeyBufferGrow(KeyBuffer *buffer, MemoryContext context, int most)
@@ -527,7 +542,7 @@ KeyBufferGrow(KeyBuffer *buffer, MemoryContext context, int most)
 	KeyBufferLimit(buffer, most);
 }
 
-/* Double the room of a full buffer, up to "most" keys.  Its keys stay. */
+/* Double the memory of a full buffer, up to "most" keys.  The keys in the buffer are preserved. */
 void
 KeyBufferExtend(KeyBuffer *buffer, int most)
 {
@@ -540,8 +555,9 @@ KeyBufferExtend(KeyBuffer *buffer, int most)
 }
 
 /*
- * True if at least about half of the first keys are distinct.  Each key marks a slot by its hash,
- * and distinct keys seldom mark the same slot.
+ * True if at least about half of the keys are distinct.  Reads at most the first "first" keys.
+ * Each key sets a bit that its hash chooses, and the set bits are counted.  Two distinct keys
+ * seldom set the same bit.
  */
 bool
 KeyBufferIsVaried(const KeyBuffer *buffer, int first)
@@ -559,7 +575,7 @@ KeyBufferIsVaried(const KeyBuffer *buffer, int first)
 	return pg_popcount((const char *) seen, sizeof(seen)) >= (uint64) count / 2;
 }
 
-/* Keep weights from now on, since the first weight that is not 1 has come. */
+/* Give the buffer an array of weights.  All keys in the buffer get the weight 1. */
 void
 KeyBufferWeigh(KeyBuffer *buffer)
 {
@@ -585,25 +601,26 @@ KeyBufferFree(KeyBuffer *buffer)
 /*
  * ---- what the expression of a call says about its key ----
  *
- * Our functions of keys are declared for keys of any type.  So only the call shows the
- * type of its key:
+ * Our functions of keys are declared for keys of any type.  So only the call determines the type of
+ * its key:
  *
  *	functions, aggregates	fn_expr in the FmgrInfo
- *	wrapped aggregates		an aggregate of others may call ours with its own Aggref
- *							in the context, and without fn_expr (Citus does so in
- *							worker_partial_agg).  The key is the last argument of
- *							that Aggref.  If ours takes more than a key, the last
- *							argument is a row of our arguments, and the key is a
- *							field of it.  Such a call has no collation for the key,
- *							since a row has none.
+ *	wrapped aggregates		Another extension's aggregate may call our functions with its
+ *							own Aggref in the context, and without fn_expr, as
+ *							worker_partial_agg of Citus does.  The key is the last
+ *							argument of that Aggref.  If our function has more arguments
+ *							than state and key, the Aggref's last argument is a row
+ *							of our arguments, and the key is a field of the row.
+ *							Such a call has no collation for the key, because a row
+ *							has no collation.
  *
- * Expressions are examined once for a state or an FmgrInfo, never for each row.
+ * Expressions are examined for each state or FmgrInfo, never for each row.
  */
 
 /* A transition function has at least two arguments: a state and a key. */
 #define STATE_AND_KEY 2
 
-/* The i-th argument of an aggregate, without arguments that only ORDER BY uses. */
+/* Return the i-th argument of an aggregate.  NULL: no such argument, or only ORDER BY uses it. */
 static const Node *
 aggregate_argument(const Aggref *aggref, int i)
 {
@@ -616,8 +633,8 @@ aggregate_argument(const Aggref *aggref, int i)
 }
 
 /*
- * True if this function is the aggregate's transition function, in one of its forms.  If the query
- * has dropped the aggregate, the function is taken for its transition function.
+ * True if the function is a transition function of the aggregate: ordinary, moving or inverse.
+ * Also true if the running query has dropped the aggregate.
  */
 static bool
 is_transition_of(Oid function, Oid aggregate)
@@ -635,7 +652,7 @@ is_transition_of(Oid function, Oid aggregate)
 	return is;
 }
 
-/* The key in the arguments of an aggregate that wraps ours, or NULL. */
+/* Return the key among the arguments of an aggregate that wraps ours, or NULL. */
 static const Node *
 wrapped_key(const Aggref *wrapper, Oid transition, int argument)
 {
@@ -702,9 +719,9 @@ declared_type(Oid function, int argument)
 }
 
 /*
- * Type of an argument.  It is the type of the call's expression, which the parser has converted to
- * the declared type.  If the call has no expression, it is the declared type.  InvalidOid: neither
- * is known.  The catalog comes second, because a query can drop a function and go on calling it.
+ * Return the type of an argument: the type in the call's expression, else the declared type.
+ * InvalidOid: both are unknown.  The catalog is read last, because a query can drop a function that
+ * it continues to call.
  */
 static Oid
 argument_type(FmgrInfo *flinfo, int argument)
@@ -714,7 +731,7 @@ argument_type(FmgrInfo *flinfo, int argument)
 	return OidIsValid(type) ? type : declared_type(flinfo->fn_oid, argument);
 }
 
-/* Fill in the type and collation that a call from a wrapping aggregate lacks. */
+/* Set a key's missing type and collation from its expression in a wrapping aggregate. */
 static void
 learn_from_wrapper(KeyArgument *key, const Node *expr)
 {
@@ -724,7 +741,7 @@ learn_from_wrapper(KeyArgument *key, const Node *expr)
 		key->collation = exprCollation(expr);
 }
 
-/* Everything that the call says about its key argument. */
+/* Describe the key argument of a call. */
 void
 KeyArgumentOf(KeyArgument *key, FunctionCallInfo fcinfo, int argument)
 {

@@ -1,13 +1,14 @@
 /*
  * keyread.h
- *		Keys on their way into a state: read from calls, from text, and buffered.
+ *		Reads keys from the arguments of calls and from text, writes keys as text, and buffers
+ *		keys.
  *
- * Transition functions append a key and return.  When the buffer is full its owner, an
- * expanded object, gives all keys to an engine.  The owner sets "room", the number of
- * keys that it wants to hand over at once.  A zeroed buffer is empty and has no room.
+ * A transition function appends a key to a buffer and returns.  The owner of the buffer, an
+ * expanded object, passes the keys of a full buffer to an engine.  The owner sets "room", the
+ * number of keys of a batch.  A zeroed buffer is empty and full: its room is 0.
  *
- * Weights are kept only after the first one that is not 1.  Most keys have the weight
- * 1, and a buffer without weights takes half the memory.
+ * The buffer stores weights only from the first weight on that is not 1.  Most keys have the weight
+ * 1, and a buffer without weights takes half the memory of a buffer with weights.
  *
  * src/pgbase/keyread.h
  */
@@ -26,7 +27,7 @@ typedef struct KeyBuffer
 	int64 *weight; /* NULL as long as all weights are 1 */
 	int count;
 	int room;      /* number of keys at which the buffer is full */
-	int allocated; /* number of keys that it has memory for, at least "room" */
+	int allocated; /* number of keys that fit into the memory, at least "room" */
 } KeyBuffer;
 
 extern void KeyBufferLimit(KeyBuffer *buffer, int most);
@@ -42,14 +43,14 @@ KeyBufferIsFull(const KeyBuffer *buffer)
 	return buffer->count >= buffer->room;
 }
 
-/* Append a key of weight 1; the buffer has room and no weights. */
+/* Append a key of weight 1.  The buffer must not be full, and must have no weights. */
 static inline void
 KeyBufferPut(KeyBuffer *buffer, uint64 fingerprint)
 {
 	buffer->fingerprint[buffer->count++] = fingerprint;
 }
 
-/* Append a key; the buffer has room. */
+/* Append a key.  The buffer must not be full. */
 static inline void
 KeyBufferAppend(KeyBuffer *buffer, uint64 fingerprint, int64 weight)
 {
@@ -64,35 +65,35 @@ KeyBufferAppend(KeyBuffer *buffer, uint64 fingerprint, int64 weight)
 
 typedef struct KeyArgument
 {
-	Oid type;      /* the equality of this type decides which keys are the same */
+	Oid type;      /* type whose equality decides which keys are equal */
 	Oid collation; /* the collation for hashing */
 	bool literal; /* the key is the text of a constant or parameter, which may stand for any type */
 } KeyArgument;
 
 extern void KeyArgumentOf(KeyArgument *key, FunctionCallInfo fcinfo, int argument);
-/* Describe the key of a row.  The key is not null. */
+/* Describe the key of the current row, which must not be NULL. */
 extern void KeyTypeOfArgument(KeyType *key, FunctionCallInfo fcinfo, int argument);
 extern bool KeyIsLiteral(FunctionCallInfo fcinfo, int argument);
 
 /* ---- keys as text, and text as keys ---- */
 
-/* How keys of a type are written. */
+/* Writes keys of a type as text. */
 typedef struct KeyWriter
 {
 	FmgrInfo output;
-	bool bytes;  /* the text is the value */
-	bool padded; /* the text is the value without trailing blanks */
+	bool bytes;  /* the text is the key's bytes */
+	bool padded; /* the text is the key's bytes without trailing blanks */
 	bool plain;  /* the text does not depend on settings */
 } KeyWriter;
 
-/* How keys of a type are read. */
+/* Reads keys of a type from text. */
 typedef struct KeyParser
 {
 	KeyType key;
 	FmgrInfo input;
 	Oid parameter; /* type parameter of the input function */
 	bool domain;   /* the type is a domain, whose constraints are checked */
-	void *check;   /* what checking the constraints keeps between calls */
+	void *check;   /* cache of domain_check() */
 } KeyParser;
 
 extern int KeyTextBegin(void);
@@ -112,25 +113,24 @@ extern Datum KeyParseNumber(KeyParser *parser, int64 number);
 /*
  * ---- the key arguments of functions, for values of any family ----
  *
- * A function that looks up keys keeps a KeyProbe from row to row.  The type of the keys is
- * known from the first row on.  A key that is given as text is read as the type of the
- * value's keys.
+ * A function that looks up keys keeps a KeyProbe between rows.  The first row determines the type
+ * of the keys.  If a key is given as text, the text is converted to the type of the value's keys.
  */
 
-/* The keys of a calling expression.  A KeyProbe that has only a context knows nothing yet. */
+/* The keys of a calling expression.  The caller sets only "context" before the first row. */
 typedef struct KeyProbe
 {
-	MemoryContext context; /* context of what is kept from row to row */
+	MemoryContext context; /* memory that lives as long as the calling expression */
 	KeyType key;
 	bool literal;     /* the key is a text that may be read as another type */
 	KeyParser parser; /* reads such a literal; zeroed: not prepared yet */
-	Datum value;      /* the last key that was read */
+	Datum value;      /* the last key that was read from a literal */
 } KeyProbe;
 
 /* A key to be added to a value. */
 typedef struct NewKey
 {
-	KeyType type; /* if a literal was read: the type that it was read as */
+	KeyType type; /* type of "value"; for a literal, the type that the literal was converted to */
 	Datum value;
 	uint64 fingerprint;
 } NewKey;
@@ -157,7 +157,10 @@ extern void KeyProbeArray(KeyProbe *probe, FunctionCallInfo fcinfo, int argument
 						  const qb_keys *held, const KeyHolder *holder, KeyBatch *batch);
 extern Datum KeyBatchAnswers(const KeyBatch *batch, Datum *answer, Oid type);
 
-/* The fingerprint of a key, for a value whose kind of keys is "held".  The probe knows the key's type. */
+/*
+ * Return the fingerprint of a key, for a value with the keys "held".  The probe must know the key's
+ * type.
+ */
 static inline uint64
 KeyProbeFingerprint(KeyProbe *probe, const qb_keys *held, const KeyHolder *holder, Datum value)
 {
@@ -168,7 +171,7 @@ KeyProbeFingerprint(KeyProbe *probe, const qb_keys *held, const KeyHolder *holde
 	return KeyFingerprint(&probe->key, value);
 }
 
-/* The fingerprint of the key argument.  The probe learns its type from the first one. */
+/* Return the fingerprint of the key argument.  The first call sets the probe's type. */
 static inline uint64
 KeyProbeArgument(KeyProbe *probe, FunctionCallInfo fcinfo, int argument, const qb_keys *held,
 				 const KeyHolder *holder)

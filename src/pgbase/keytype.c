@@ -1,16 +1,16 @@
 /*
  * keytype.c
- *		How keys of an SQL type become fingerprints: the kinds of keys.
+ *		Kinds of keys: how keys of an SQL type become fingerprints.
  *
- * PostgreSQL's own types are known by their OID, and each has its kind.  Their extended
- * hash functions are not used, since many of them ignore a part of the value: that of
- * numeric ignores the sign, and those of times fold 64 bits to 32.
+ * Built-in types are recognized by their OID, and each type has a kind.  Most of their extended
+ * hash functions are not used, because many functions ignore a part of the value: the function of
+ * numeric ignores the sign, and the functions of times fold 64 bits to 32.
  *
- * A type of an extension has the extended hash function of its default hash operator
- * class.  Keys that this function cannot tell apart are one key.
+ * Keys of an extension's type are hashed by the extended hash function of the type's default hash
+ * operator class.  Keys with equal hashes count as one key.
  *
- * A container's key needs the description of the types that it contains, so this is kept for each
- * type.
+ * A key that is a container needs the KeyType of each type that the container contains.  A cache
+ * keeps these KeyTypes.
  *
  * src/pgbase/keytype.c
  */
@@ -35,7 +35,7 @@
 
 #define FIRST_TYPES 64
 
-/* The kind of a number, or KEY_HASHED. */
+/* Return the kind of a type of numbers, or KEY_HASHED for any other type. */
 KeyKind
 KeyNumberKind(Oid base_type)
 {
@@ -98,7 +98,7 @@ is_deterministic(Oid collation)
 	return OidIsValid(collation) && get_collation_isdeterministic(collation);
 }
 
-/* The kind of a type that contains others, or KEY_HASHED. */
+/* Return the kind of a container type, or KEY_HASHED for any other type. */
 static KeyKind
 kind_of_container(Oid base_type)
 {
@@ -152,9 +152,10 @@ kind_of(Oid base_type, Oid collation)
 }
 
 /*
- * Look up the type's hash function.  The equality operator is requested, too.  Without it the cache
- * would lend a type the hash function of another type to which it is binary coercible, even if the
- * type has an equality operator of its own but no hash operator class.
+ * Look up the type's hash function and its equality operator.  If only the hash function were
+ * requested, the type cache could return the function of another type to which the type is binary
+ * coercible.  That would be wrong for a type that has its own equality operator and no hash
+ * operator class.
  */
 static TypeCacheEntry *
 hash_of(Oid type)
@@ -171,7 +172,7 @@ columns_have_hash(Oid row_type)
 	bool have = true;
 	int i;
 
-	/* each level of rows within rows may double the number of columns */
+	/* each level of nested rows may double the number of columns */
 	check_stack_depth();
 	CHECK_FOR_INTERRUPTS();
 	for (i = 0; i < descriptor->natts && have; i++)
@@ -182,9 +183,9 @@ columns_have_hash(Oid row_type)
 }
 
 /*
- * The base type of a domain, or the type itself.  Planning asks most often for types of numbers,
- * which are no domains.  A query can drop the type of its keys; then the type cache raises the
- * error.
+ * Return the base type of a domain, or the type itself.  Types of numbers, which are no domains and
+ * the most frequent types, need no lookup.  If the running query has dropped the type, the type
+ * cache raises an error.
  */
 Oid
 KeyBaseType(Oid type)
@@ -196,8 +197,8 @@ KeyBaseType(Oid type)
 }
 
 /*
- * True if values of the type can be keys.  Containers can be keys if what they contain can.  The
- * type cache does not know this for anonymous rows and for domains over ranges.
+ * True if values of the type can be keys.  A container can be a key if the contained values can be
+ * keys.  The type cache does not know this for anonymous rows and for domains over ranges.
  */
 bool
 KeyTypeHasHash(Oid type)
@@ -226,7 +227,7 @@ KeyTypeIsNumber(Oid type)
 	return KeyNumberKind(KeyBaseType(type)) != KEY_HASHED;
 }
 
-/* True if keys of the type are numbers in SQL's order of the keys. */
+/* True if keys of the type are numbers whose order is the order of the keys in SQL. */
 bool
 KeyTypeHasNumberOrder(Oid type)
 {
@@ -247,8 +248,8 @@ KeyTypeHasNumberOrder(Oid type)
 }
 
 /*
- * Raise the error for types without an extended hash function.  Types of this extension have a hash
- * function, but without a seed.
+ * Raise the error for types without an extended hash function.  The extension's own types have only
+ * a hash function without a seed.
  */
 static void
 raise_no_hash(Oid type)
@@ -266,7 +267,7 @@ raise_no_hash(Oid type)
 					   "as jsonb for json, or text.")));
 }
 
-/* Describe keys, except for what a value records about them. */
+/* Set all members but "keys". */
 static void
 describe(KeyType *key, Oid type, Oid collation)
 {
@@ -288,8 +289,8 @@ describe(KeyType *key, Oid type, Oid collation)
 }
 
 /*
- * Describe keys of a type.  "collation" is the collation of the call.  For anonymous rows
- * KeyTypeLearn() must be called afterwards.
+ * Describe keys of a type.  "collation" is the collation of the call.  For anonymous rows the
+ * caller must call KeyTypeLearn() next.
  */
 void
 KeyTypeInit(KeyType *key, Oid type, Oid collation)
@@ -298,7 +299,7 @@ KeyTypeInit(KeyType *key, Oid type, Oid collation)
 	key->keys = KeysOf(type, collation);
 }
 
-/* Describe keys as KeyTypeInit() does, unless "key" already describes this type and collation. */
+/* Call KeyTypeInit(), unless "key" already describes this type and collation. */
 void
 KeyTypeChange(KeyType *key, Oid type, Oid collation)
 {
@@ -306,7 +307,7 @@ KeyTypeChange(KeyType *key, Oid type, Oid collation)
 		KeyTypeInit(key, type, collation);
 }
 
-/* ---- types within others ---- */
+/* ---- types that containers contain ---- */
 
 typedef struct TypeWithin
 {
@@ -316,7 +317,7 @@ typedef struct TypeWithin
 } TypeWithin;
 
 static HTAB *types_within;
-static TypeWithin *last_within; /* the last one that was requested */
+static TypeWithin *last_within; /* the last requested type */
 
 static void
 forget_types(Datum argument, int cache, uint32 hash)
@@ -343,8 +344,8 @@ create_types(void)
 }
 
 /*
- * The description of a type that a container contains, for fingerprints.  It says nothing of what a
- * value records.  It keeps its address.
+ * Return the cached KeyType of a type that a container contains.  Its "keys" are not set.  Its
+ * address never changes.
  */
 const KeyType *
 KeyTypeWithin(Oid type, Oid collation)
@@ -373,7 +374,7 @@ KeyTypeWithin(Oid type, Oid collation)
 
 /* ---- anonymous rows ---- */
 
-/* Learn what anonymous rows contain from the first one.  Does nothing for other keys. */
+/* Record the row type of the first anonymous row.  Does nothing for any other type of key. */
 void
 KeyTypeLearn(KeyType *key, Datum value)
 {
@@ -389,8 +390,8 @@ KeyTypeLearn(KeyType *key, Datum value)
 }
 
 /*
- * Learn what anonymous rows contain from the first element that is not NULL.  False if the keys are
- * anonymous rows and there is no such element.
+ * Record the row type of the first element that is not NULL, as KeyTypeLearn() does.  False: the
+ * keys are anonymous rows, and all elements are NULL.
  */
 bool
 KeyTypeLearnArray(KeyType *key, const Datum *value, const bool *null, int count)
@@ -414,7 +415,7 @@ has_cast(Oid from, Oid to)
 	return find_coercion_pathway(to, from, COERCION_EXPLICIT, &function) != COERCION_PATH_NONE;
 }
 
-/* The hint that says how to give the key the type of the value's keys. */
+/* Return a hint on converting the key to the type of the value's keys. */
 static char *
 cast_hint(uint32 family, const KeyType *key, const KeyHolder *holder)
 {
@@ -519,7 +520,7 @@ float_of(int64 number, bool narrow)
 	return narrow ? Float4GetDatum((float4) as.value) : Float8GetDatum(as.value);
 }
 
-/* A key of few bytes that is passed by reference. */
+/* Allocate a key that is passed by reference. */
 static Datum
 bytes_of(int64 number, KeyKind kind)
 {
@@ -536,7 +537,7 @@ bytes_of(int64 number, KeyKind kind)
 	return PointerGetDatum(bytes);
 }
 
-/* The key that stands for this number, if it is a key of this kind. */
+/* Convert a number to a key of this kind.  A number that is no key of this kind is truncated. */
 Datum
 KeyNumberDatum(int64 number, KeyKind kind)
 {
@@ -560,7 +561,7 @@ KeyNumberDatum(int64 number, KeyKind kind)
 	}
 }
 
-/* True if the type takes this value, which its kind takes. */
+/* True if the number, which is valid for the type's kind, is a value of the type. */
 static bool
 is_valid(Oid base_type, int64 number)
 {
@@ -580,7 +581,10 @@ is_valid(Oid base_type, int64 number)
 	}
 }
 
-/* The key whose fingerprint is this number, of a type that may be a shorter one. */
+/*
+ * Convert a fingerprint to a key of a type of numbers.  Raises an error if no key of the type has
+ * this fingerprint.
+ */
 Datum
 KeyOfNumber(const KeyType *key, int64 number)
 {
@@ -598,13 +602,13 @@ KeyOfNumber(const KeyType *key, int64 number)
 }
 
 /*
- * ---- numerics and intervals as keys: their parts, and the short ones as numbers ----
+ * ---- numerics and intervals as keys ----
  *
- * A numeric is read as it is stored.  PostgreSQL cannot change that, because tables of
- * earlier versions have it.
+ * A numeric is read in its stored form.  PostgreSQL cannot change this form, because tables of
+ * earlier versions contain it.
  */
 
-/* How PostgreSQL stores a numeric: a header of 2 bytes, or 4 with the weight, and digits. */
+/* The stored form of a numeric: a header of 2 bytes, or of 4 bytes with the weight, and digits. */
 #define HEADER_SPECIAL    0xC000
 #define HEADER_SHORT      0x8000
 #define HEADER_NEGATIVE   0x4000
@@ -613,7 +617,9 @@ KeyOfNumber(const KeyType *key, int64 number)
 #define SHORT_WEIGHT      0x003F
 #define SHORT_WEIGHT_MIN  (-0x0040)
 
-/* The most digits of a numeric that is its own fingerprint, and the bits that they take. */
+/*
+ * Maximum number of digits of a numeric that is its own fingerprint, and the bits for these digits.
+ */
 #define SHORT_DIGITS 4
 #define DIGITS_BITS  54
 
@@ -653,9 +659,10 @@ KeyDecimalOf(const char *data, Size length)
 }
 
 /*
- * The number that stands for a numeric of at most four digits to base 10,000, in 62 bits: the
- * digits, the first one at the top, and below them 8 bits of weight and sign.  False: it has more
- * digits.
+ * Compute the fingerprint of a numeric of at most four digits to base 10,000, in 62 bits.  The low
+ * 54 bits are the digits as one number, the next 7 bits the weight, and the highest bit is the
+ * sign.  False: the numeric is NaN or infinite, has more digits, or has a weight of more than 7
+ * bits.
  */
 bool
 KeyShortNumeric(const char *data, Size length, int64 *number)
@@ -678,7 +685,7 @@ KeyShortNumeric(const char *data, Size length, int64 *number)
 	return true;
 }
 
-/* An interval of fewer days than this is a number of microseconds. */
+/* An interval of fewer days is its own fingerprint, in microseconds. */
 #define SHORT_DAYS (PG_INT64_MAX / USECS_PER_DAY)
 
 inline int64

@@ -1,18 +1,18 @@
 /*
  * keytype.h
- *		How keys of an SQL type become fingerprints.
+ *		Kinds of keys: how keys of an SQL type become fingerprints.
  *
- * Two rules hold.  Keys that SQL's = calls equal have the same fingerprint.  Keys that it calls
- * different have different fingerprints, but for a chance of 2^-64.
+ * Keys that are equal by SQL's = have equal fingerprints.  Other keys have different fingerprints,
+ * except with a probability of 2^-64.
  *
- *	numbers		Keys of at most 8 bytes whose equality is that of their bits, or of a
- *				normal form of them, are their own fingerprint.
- *	strings		Text under deterministic collations, bytea, uuid and network addresses: a
- *				hash of their bytes, which for text are those of UTF-8 (utf8.h).
- *	numeric		with at most four digits to base 10,000, as a number of 62 bits; intervals of
- *				at most 2^63 microseconds as these
- *	all others	a hash of the bytes that say all that = looks at (keybytes.h); for types of
- *				extensions their own extended hash function.
+ *	numbers		the key itself, if it has at most 8 bytes, and its bits, or a normal form of
+ *				its bits, decide equality.
+ *	strings		text under deterministic collations, bytea, uuid and network addresses: a hash
+ *				of the bytes, of text in UTF-8 (utf8.h).
+ *	numeric		with at most four digits to base 10,000: a number of 62 bits.
+ *	interval	of less than about 2^63 microseconds: the microseconds.
+ *	all others	a hash of bytes that hold everything that = compares (keybytes.h); for types of
+ *				extensions the hash by their extended hash function.
  *
  * src/pgbase/keytype.h
  */
@@ -40,13 +40,13 @@ typedef enum KeyKind
 	KEY_TID,           /* 6 bytes */
 	KEY_MACADDR,       /* 6 bytes */
 	KEY_MACADDR8,      /* 8 bytes */
-	KEY_BYTES,         /* varlena, equal if the bytes are; also text, if the database has UTF-8 */
-	KEY_TEXT,          /* text in a database of another encoding */
-	KEY_FIXED,         /* of fixed length, passed by reference, equal if the bytes are */
+	KEY_BYTES,         /* varlena, compared by its bytes; also text in a UTF-8 database */
+	KEY_TEXT,          /* text in a database that is not in UTF-8 */
+	KEY_FIXED,         /* fixed length, passed by reference, compared by its bytes */
 	KEY_NAME,          /* a string that ends with a zero byte */
-	KEY_PADDED,        /* char(n): equal if the bytes without trailing blanks are */
-	KEY_ENUM,          /* its label, since its OID does not survive dump and restore */
-	KEY_PADDED_HASHED, /* char(n), hashed as text by its hash function */
+	KEY_PADDED,        /* char(n), compared without trailing blanks */
+	KEY_ENUM,          /* the label, because an OID does not survive dump and restore */
+	KEY_PADDED_HASHED, /* char(n), hashed by the hash function of text */
 	KEY_NUMERIC,
 	KEY_INTERVAL,
 	KEY_ACLITEM,
@@ -54,7 +54,7 @@ typedef enum KeyKind
 	KEY_ARRAY,
 	KEY_RANGE,
 	KEY_MULTIRANGE,
-	KEY_ROW,   /* a row, which says which columns it has */
+	KEY_ROW,   /* a row, whose header names its row type */
 	KEY_HASHED /* hashed by the extended hash function of the type */
 } KeyKind;
 
@@ -66,22 +66,21 @@ typedef struct KeyRow
 } KeyRow;
 
 /*
- * A zeroed KeyType describes nothing yet.  If keys may have text of an unknown encoding,
- * keys.text is QB_TEXT_ASCII, and hashing text that is not ASCII sets it to QB_TEXT_BYTES.
+ * A zeroed KeyType describes no type.  If keys may have text of an unknown encoding, keys.text is
+ * first QB_TEXT_ASCII.  Hashing text that is not ASCII sets keys.text to QB_TEXT_BYTES.
  */
 typedef struct KeyType
 {
 	Oid type;
 	Oid input_collation;
-	qb_keys keys; /* what a value records of them: collation 0 unless it decides equality, or they
-				   * contain others (keyfamily.c) */
+	qb_keys keys; /* what a value records about these keys (keyfamily.c) */
 	KeyKind kind;
 	int16 length; /* length, by_value and align are those of pg_type */
 	bool by_value;
-	bool foreign_text; /* KeyIsForeignText(), in a database of another encoding than UTF-8 */
+	bool foreign_text; /* KeyIsForeignText(), and the database is not in UTF-8 */
 	char align;
-	FmgrInfo *hash; /* from the type cache; used for KEY_HASHED */
-	KeyRow row;     /* for anonymous rows: the type of the first one */
+	FmgrInfo *hash; /* from the type cache, for KEY_HASHED and KEY_PADDED_HASHED */
+	KeyRow row;     /* for anonymous rows: the type of the first row */
 } KeyType;
 
 extern Oid KeyBaseType(Oid type);
@@ -97,7 +96,7 @@ extern bool KeyTypeLearnArray(KeyType *key, const Datum *value, const bool *null
 extern Datum KeyNumberDatum(int64 number, KeyKind kind);
 extern Datum KeyOfNumber(const KeyType *key, int64 number);
 
-/* Forget whether keys that were hashed before had text that is not ASCII. */
+/* Forget whether earlier keys had text that is not ASCII. */
 static inline void
 KeyTypeForgetText(KeyType *key)
 {
@@ -105,10 +104,7 @@ KeyTypeForgetText(KeyType *key)
 		key->keys.text = QB_TEXT_ASCII;
 }
 
-/*
- * True if these keys are of the kind that the value with the keys "held" has, or if that value has
- * no keys.
- */
+/* True if the value with the keys "held" has keys of this kind, or no keys. */
 static inline bool
 KeyFits(const KeyType *key, const qb_keys *held)
 {
@@ -116,8 +112,8 @@ KeyFits(const KeyType *key, const qb_keys *held)
 }
 
 /*
- * Raise an error unless the keys fit those of the value, and their text is of an encoding that the
- * value has.
+ * Raise an error unless KeyFits() is true, and the text of these keys and of the value's keys is in
+ * one encoding.
  */
 extern void KeyCheckFits(const qb_keys *held, const KeyType *key, const KeyHolder *holder);
 
@@ -130,8 +126,8 @@ KeyIsNumber(const KeyType *key)
 }
 
 /*
- * The integer that stands for a float.  Integers compare as their floats do in SQL: -0 is
- * 0, and NaN is the greatest.
+ * Convert a float to an integer.  The integers have the order of the floats in SQL: -0 equals 0,
+ * and NaN is the greatest.
  */
 static inline int64
 KeyNumberOfFloat(float8 value)
@@ -147,7 +143,7 @@ KeyNumberOfFloat(float8 value)
 	return as.bits ^ ((as.bits >> 63) & PG_INT64_MAX);
 }
 
-/* The bytes as an unsigned integer, whose highest byte is the first one. */
+/* Read the bytes as an unsigned integer, highest byte first. */
 static inline int64
 KeyNumberOfBytes(const char *value, int length)
 {
@@ -159,7 +155,7 @@ KeyNumberOfBytes(const char *value, int length)
 	return (int64) number;
 }
 
-/* The number of a key that lies in memory, aligned for its type. */
+/* Return the number of a key in memory that is aligned for the key's type. */
 static inline int64
 KeyNumberAt(const char *value, KeyKind kind)
 {
@@ -187,7 +183,7 @@ KeyNumberAt(const char *value, KeyKind kind)
 	}
 }
 
-/* The number of a key.  Only the kind of the key has to be known. */
+/* Return the number of a key of this kind. */
 static inline int64
 KeyNumber(KeyKind kind, Datum value)
 {
@@ -216,23 +212,23 @@ KeyNumber(KeyKind kind, Datum value)
 
 #define KEY_DIGIT_BYTES 2
 
-/* A numeric without zeros at either end. */
+/* A numeric without leading and trailing zeros. */
 typedef struct KeyDecimal
 {
 	bool special; /* NaN or an infinity; "weight" says which */
 	bool negative;
 	int32 weight;
-	const char *digit; /* digits to base 10,000; the first digit has the weight */
+	const char *digit; /* digits to base 10,000; "weight" is the weight of the first digit */
 	const char *end;
 } KeyDecimal;
 
-/* "data" is what follows the length of a stored numeric. */
+/* Split a numeric.  "data" is a stored numeric without its varlena header. */
 extern KeyDecimal KeyDecimalOf(const char *data, Size length);
 
-/* An interval, with months of 30 days, as days and less than a day of microseconds. */
+/* Split an interval into days, with months of 30 days, and less than a day of microseconds. */
 extern int64 KeyDaysOf(const Interval *span, int64 *time);
 
-/* The number that stands for a short key; false: the key is not short. */
+/* Compute the fingerprint of a short key.  False: the key is not short. */
 extern bool KeyShortNumeric(const char *data, Size length, int64 *number);
 extern bool KeyShortInterval(const Interval *span, int64 *number);
 

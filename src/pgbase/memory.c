@@ -1,22 +1,20 @@
 /*
  * memory.c
- *		A memory context as the allocator of code that knows no PostgreSQL, and a
- *		context for the states of aggregates.
+ *		A memory context as the allocator of plain code, and an allocator that reuses one table.
  *
- * A family wants zeroed memory aligned to a cache line, and NULL instead of an error
- * when there is none.  A pointer to the chunk that PostgreSQL allocated lies before the
- * memory that the family gets, for pfree().  Small tables are aligned to 8 bytes only:
- * they belong to small groups, of which there may be very many.  For large tables huge
- * pages are requested from the system before they are first touched: with small pages
- * nearly every random access to 64 MB misses the address translation cache.
+ * A family needs zeroed memory that is aligned to a cache line, and NULL instead of an error if
+ * there is no memory.  Before the aligned memory is a pointer to PostgreSQL's chunk, for pfree().
+ * Small tables are aligned only to 8 bytes, to save memory: they belong to small groups, which can
+ * be very many.  For large tables huge pages are requested before the first access.  With small
+ * pages nearly every random access to 64 MB misses the address translation cache.
  *
- * Zeroing 512 MB can take seconds on a busy machine, most of them for pages that the system
- * provides only then.  So it is done in steps, and between two of them the query can be cancelled.
- * Large chunks that are new to the process are zero already, but it cannot be known whether a chunk
- * is new.
+ * Zeroing 512 MB can take seconds on a busy machine, mainly because the kernel provides pages at
+ * the first access.  So memory is zeroed in steps, with a check for interrupts between two steps.
+ * Large chunks that are new to the process are already zero, but PostgreSQL does not say which
+ * chunks are new.
  *
- * Tables that come from a device are written as a whole.  Zeroing their memory first would
- * take about a third as long as copying them into it.
+ * A copy from a device overwrites a whole table.  Zeroing the table first would take about a third
+ * of the time of the copy.
  *
  * src/pgbase/memory.c
  */
@@ -42,7 +40,7 @@ alignment(size_t bytes)
 	return bytes < LARGE_TABLE ? QB_CACHE_LINE : HUGE_PAGE;
 }
 
-/* Request huge pages.  If there are none, all works, but slower. */
+/* Request huge pages.  A failure is ignored, because huge pages only save time. */
 static void
 want_huge_pages(char *aligned, size_t bytes)
 {
@@ -51,7 +49,7 @@ want_huge_pages(char *aligned, size_t bytes)
 #endif
 }
 
-/* Memory that may have any contents. */
+/* Allocate memory without zeroing it.  NULL: there is no memory. */
 static void *
 alloc_to_fill(void *context, size_t bytes)
 {
@@ -89,8 +87,8 @@ clear_in_steps(char *table, size_t bytes)
 }
 
 /*
- * Clear a large table in steps.  Nobody has a pointer to the table yet, so it is freed here if the
- * query is cancelled.
+ * Clear a large table in steps.  If the query is cancelled, the table is freed, because no caller
+ * has a pointer to it yet.
  */
 static void
 clear_large(void *table, size_t bytes)
@@ -155,7 +153,7 @@ kept_release(void *kept, void *pointer)
 		context_release(k->context, pointer);
 }
 
-/* Start without a table, even after the context was reset. */
+/* Initialize "kept" without a table.  Also called after the context was reset. */
 void
 KeptTableInit(KeptTable *kept, MemoryContext context)
 {

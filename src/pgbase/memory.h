@@ -1,6 +1,6 @@
 /*
  * memory.h
- *		A memory context as the allocator of code that knows no PostgreSQL.
+ *		A memory context as the allocator of plain code, and an allocator that reuses one table.
  *
  * src/pgbase/memory.h
  */
@@ -12,21 +12,21 @@
 #include "base/status.h"
 
 /*
- * Fill and return "memory" so that it allocates from "context".  Allocating more than 4 MB checks
- * for interrupts, and frees the memory if one of them ends the query.
+ * Fill and return "memory", which allocates from "context".  Allocating more than 4 MB checks for
+ * interrupts.  If an interrupt ends the query, the new memory is freed.
  */
 extern const qb_memory *ContextMemory(MemoryContext context, qb_memory *memory);
 
 /*
- * Fill and return "to_fill" so that it allocates as "memory" does, but without zeroing where that
- * saves time.  It is for bytes that are all written before anybody reads them.
+ * Fill and return "to_fill", which allocates like "memory", but where possible without zeroing.
+ * The caller must write all bytes before reading them.
  */
 extern const qb_memory *MemoryToFill(const qb_memory *memory, qb_memory *to_fill);
 
 /*
- * An allocator that uses a context, as ContextMemory() does, and keeps one freed table for the next
- * state, with the pages that the system has provided.  It is for many states, one of which has a
- * table at a time.
+ * An allocator like ContextMemory() that keeps one freed table for the next state, with the pages
+ * that the kernel has provided.  It is meant for many states, of which only one has a table at a
+ * time.
  */
 typedef struct KeptTable
 {

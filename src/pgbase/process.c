@@ -1,9 +1,9 @@
 /*
  * process.c
- *		The secret of this process (base/slot.h), and nonces; waits.
+ *		Processes: their numbers, ends of transactions, waits, secrets and nonces.
  *
- * The secret is random, and drawn when the library is loaded.  Where the postmaster loads
- * the library, each of its children draws another one before it does anything else.
+ * The secret is a random number that is drawn when the library is loaded.  If the postmaster loads
+ * the library, each child process draws a new secret when it is forked.
  *
  * src/pgbase/process.c
  */
@@ -22,8 +22,8 @@
 #include "utils/guc.h"
 
 /*
- * Microseconds for which a latch is polled before a wait, and the number of polls between two looks
- * at the clock.
+ * Microseconds for which a latch is polled before a wait, and the number of polls between two reads
+ * of the clock.
  */
 #define POLL_US 100
 #define POLLS   64
@@ -40,8 +40,8 @@ draw(void)
 }
 
 /*
- * Draw the secret of a child of the postmaster.  A child that cannot draw keeps the postmaster's
- * secret, which is random, too.
+ * Draw the secret of a child of the postmaster.  If that fails, the child keeps the postmaster's
+ * secret, which is also random.
  */
 static void
 draw_in_child(void)
@@ -61,15 +61,15 @@ SecretInit(void)
 }
 
 /*
- * ---- numbers that no two states share, as seeds of their draws ----
+ * ---- nonces: a different number for each state, the seed of its random choices ----
  *
- * Nonces are random.  For tests, qsketch.filter_nonce makes them repeatable.  Then a nonce comes
- * from the setting, the number of the parallel worker, and the number of nonces that the process
- * has made for the client's statement.  So a repeated statement gets the same nonces.  0 is never
- * returned, because it stands for rows with ids of their own.
+ * Nonces are random.  For tests, qsketch.filter_nonce makes nonces repeatable.  A nonce is then
+ * computed from the setting, the number of the parallel worker, and the number of nonces that the
+ * process has made for the client's statement.  So a repeated statement gets equal nonces. 0 is
+ * never returned, because the nonce 0 stands for rows with ids.
  *
- * Worker and count are mixed in two steps.  In one step the second state of one worker could get
- * the nonce of the next worker's first state.
+ * Worker and count are hashed in two steps.  If their sum were hashed in one step, the second state
+ * of a worker would get the nonce of the next worker's first state.
  */
 
 static int setting;

@@ -21,7 +21,10 @@
 
 /* ---- ends of transactions, for callbacks of RegisterXactCallback() ---- */
 
-/* True if the event ends a transaction of this process.  For its session a prepared transaction has ended. */
+/*
+ * True if the event ends a transaction of this process.  PREPARE TRANSACTION ends a transaction,
+ * too.
+ */
 static inline bool
 TransactionHasEnded(XactEvent event)
 {
@@ -41,13 +44,15 @@ TransactionHasEnded(XactEvent event)
 /* ---- waits ---- */
 
 /*
- * Wait for the latch for "timeout" milliseconds (-1: without limit), but poll it for a tenth of a
- * millisecond first.  Whoever sets a latch that is polled makes no system call, and no process has
- * to be woken.
+ * Wait for the latch for "timeout" milliseconds (-1: without limit), but first poll the latch for a
+ * tenth of a millisecond.  A process that sets a polled latch makes no system call, and no process
+ * must be woken.
  */
 extern void PollLatch(long timeout, uint32 event);
 
-/* ---- the secret of this process (base/slot.h), and numbers that no two states share ---- */
+/*
+ * ---- the secret of this process (base/slot.h), and nonces: a different number for each state ----
+ */
 
 extern void SecretInit(void);
 extern void NonceInit(void);

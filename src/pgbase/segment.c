@@ -1,28 +1,28 @@
 /*
  * segment.c
- *		Shared memory of a parallel query: whether there is room, and values that all processes
- *		merge, slice by slice.
+ *		Shared memory of a parallel query: its free size, and a value that all processes merge in
+ *		slices.
  *
- * A worker sends a row to the leader through a queue of 64 kB.  A value in the row is sent piece by
- * piece, and the leader alone merges the values of all workers.  Large values are merged by all
- * processes, in the shared memory that Gather gives to the nodes below it:
+ * A worker sends a row to the leader through a queue of 64 kB.  A large value passes through the
+ * queue in pieces, and only the leader merges the values of all workers.  So all processes merge
+ * large values, in the shared memory of Gather:
  *
- *	The shared value lies there in slices.  Each slice has a lock.
- *	A process that has no more pages adds its value, slice by slice.
- *	One process, which comes after all others, takes the slices.
+ *	The shared value consists of slices, each with a lock.
+ *	A process that has read its last page adds its value, slice by slice.
+ *	After all processes, one process adds the slices to its own state.
  *
- * Each process begins at a slice of its own, so all processes add at the same time, each to another
- * slice.  While some processes read pages, others may add already.  There is one shared value,
- * however many processes there are.
+ * Each process begins at a different slice, so processes add to different slices at the same time.
+ * A process may add its value while other processes read pages.  The size of the shared value does
+ * not depend on the number of processes.
  *
- * The least time that this takes: each process must read its value from memory once, and read and
- * write the shared value once.
+ * The time has a lower limit: each process must read its value from memory, and must read and write
+ * the shared value.
  *
- * Interrupts wait while a process has the lock of a slice, which is small enough for that to be short.
- * An error ends the query, so nobody sees a slice that is half made.
+ * Interrupts are held off while a process has the lock of a slice, only for a short time, because
+ * slices are small.  An error ends the query, so no process reads an incomplete slice.
  *
- * A process may join the scan after other processes have left.  All pages have been read by then, so
- * this process has no keys and adds nothing.
+ * A process may begin the scan after other processes have ended.  All pages have been read by then,
+ * so this process has no keys and adds nothing.
  *
  * src/pgbase/segment.c
  */
@@ -38,22 +38,24 @@
 #include "storage/fd.h"
 
 /*
- * Limits of a slice's bytes, and the most slices.  The tables of the first value have 64 kB to 4 MB
- * for each slice.  Within these limits a value has up to 128 slices, so that each process can be at
- * another slice.
+ * Minimum and maximum bytes of a slice, and the number of slices within these limits.  With 128
+ * slices, each process can use a different slice.
  */
 #define LEAST_SLICE (64 * 1024)
 #define MOST_SLICE  (4 * 1024 * 1024)
 #define SLICES      128
 
-/* Values up to this size, which is that of a parallel worker's queue, go through the queue. */
+/* Values up to this size are sent through a worker's queue, which has this size. */
 #define SMALL_VALUE (64 * 1024)
 
 /* The factor by which a segment may be larger than requested, and the size of the first segment. */
 #define SEGMENT_SLACK 3
 #define FIRST_SEGMENT (1024 * 1024)
 
-/* The directory with the files of segments, and how their names begin; path NULL: no files. */
+/*
+ * The directory of the files of segments, and the prefix of their names.  NULL: segments are no
+ * files.
+ */
 typedef struct SegmentFiles
 {
 	const char *path;
@@ -74,7 +76,7 @@ segment_files(void)
 	return (SegmentFiles){ NULL, NULL };
 }
 
-/* The size of all existing segments. */
+/* Return the total size of all existing segments. */
 static uint64
 bytes_in_use(const SegmentFiles *files)
 {
@@ -98,13 +100,12 @@ bytes_in_use(const SegmentFiles *files)
 }
 
 /*
- * True if each process of a parallel plan can get this many bytes at the same time.  If the system
- * has no room, PostgreSQL raises an error, which nobody can catch in a worker.  Containers often
- * have no more than 64 MB of shared memory.
+ * True if all processes of a parallel plan can allocate this many bytes each.  If shared memory
+ * runs out, PostgreSQL raises an error, which a worker cannot catch.  Containers often have only 64
+ * MB of shared memory.
  *
  * A segment is at least as large as requested.  The first segment has at least 1 MB.  A later
- * segment exceeds the request at most by the size of all segments before it, which is at most the
- * size of all existing segments.
+ * segment exceeds the request by at most the size of all existing segments.
  */
 bool
 SegmentHasRoom(Size bytes)
@@ -119,8 +120,8 @@ SegmentHasRoom(Size bytes)
 }
 
 /*
- * True if there is room for segments of this many bytes in all, and for small additional ones.
- * Kinds of shared memory whose room is not known count as large enough.
+ * True if segments of this many bytes in total fit into the free shared memory, with 1 MB to
+ * spare.  Also true if the free size is unknown.
  */
 bool
 SegmentsFit(Size bytes)
@@ -140,8 +141,8 @@ SegmentsFit(Size bytes)
 }
 
 /*
- * Memory for a value of this size, for which there must be room.  The caller writes the value.  A
- * process that knows "pointer" can read the value until it is freed.
+ * Allocate shared memory for a value.  The caller has checked that there is free memory, and writes
+ * the value.  A process that knows "pointer" can read the value until the value is freed.
  */
 void *
 SegmentPut(dsa_area *area, Size size, dsa_pointer *pointer)
@@ -152,7 +153,7 @@ SegmentPut(dsa_area *area, Size size, dsa_pointer *pointer)
 
 /* ---- tables in shared memory ---- */
 
-/* What lies before a table.  A table of more than 8 kB is aligned to a cache line. */
+/* The header before a table.  Tables of more than 8 kB are aligned to a cache line. */
 typedef struct TableHead
 {
 	dsa_pointer pointer;
@@ -201,8 +202,8 @@ SegmentAddress(dsa_area *area, dsa_pointer pointer)
 /* ---- a value that all processes of a parallel scan merge ---- */
 
 /*
- * Give the lock a name of PostgreSQL's own, because there are few numbers for other names, and they
- * are never given back.
+ * Give the lock a tranche of PostgreSQL, because the numbers of new tranches are few, and are never
+ * freed.
  */
 static void
 init_lock(LWLock *lock)
@@ -225,7 +226,7 @@ slice_at(const SharedValue *shared, uint32 number, dsa_area *area)
 	return (SharedSlice *) (slices + number * shared->slice_size);
 }
 
-/* The first unit of a slice. */
+/* Return the first unit of a slice. */
 static uint64
 unit_at(const SharedValue *shared, uint32 number)
 {
@@ -266,8 +267,9 @@ slices_of(uint64 units, Size bytes)
 }
 
 /*
- * Count a value in.  The first value also makes the slices.  False: there is no room.  If an
- * earlier run had room, there is room, because its memory is kept.
+ * Register a value that this process will add: its number of keys is added to "count".  The first
+ * value also allocates the slices.  False: the value does not fit into memory.  A value that fitted
+ * in an earlier run fits again, because the area keeps its memory.
  */
 static bool
 begin_add(SharedValue *shared, const KeyedState *state, uint64 units, Size bytes, dsa_area *area)
@@ -298,7 +300,10 @@ begin_add(SharedValue *shared, const KeyedState *state, uint64 units, Size bytes
 	return room;
 }
 
-/* The slice at which this process begins.  The processes are spread over all slices. */
+/*
+ * Return the slice at which this process begins.  A hash of the process's number spreads the
+ * processes over all slices.
+ */
 static uint32
 first_slice(uint32 slices)
 {
@@ -334,7 +339,7 @@ SharedValueAdd(SharedValue *shared, KeyedState *state, dsa_area *area)
 	return true;
 }
 
-/* Take over the slices that were added to.  Another process that does so later finds nothing. */
+/* Take over the slices.  A later call finds no slices. */
 static SharedValue
 take_over(SharedValue *shared)
 {

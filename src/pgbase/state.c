@@ -1,6 +1,6 @@
 /*
  * state.c
- *		What the states of aggregates of all families begin with.
+ *		The base of all families' states: a value as an expanded object, and a buffer of keys.
  *
  * An expanded object is recognized by the address of its methods.  No value that a user makes can
  * have this address.
@@ -31,7 +31,10 @@ StatePointer(KeyedState *state)
 	return memcpy(pointer, DatumGetPointer(EOHPGetRODatum(&state->header)), EXPANDED_POINTER_SIZE);
 }
 
-/* The child context of this name.  Names are compared by address. */
+/*
+ * Return the child context of this name, and create it if necessary.  Names are compared by
+ * address.
+ */
 static MemoryContext
 child_of(MemoryContext parent, const char *name)
 {
@@ -124,8 +127,8 @@ StatePass(KeyedState *state, void *result, Size bytes)
 static const TokenMagic with_removals = { { 'Q', 'S', 'R', '1' } };
 
 /*
- * The header of a partial state with removals.  After it come the removals, a sketch, and at the
- * next aligned offset the state.
+ * The header of a partial state with removals.  The removals, a sketch, follow the header.  The
+ * state begins at the next aligned offset.
  */
 typedef struct RemovalsHeader
 {
@@ -167,7 +170,7 @@ StateWriteRemovals(KeyedState *state, void *result, Size *bytes)
 	return (char *) result + offset;
 }
 
-/* True if a flat datum, which need not be a state, begins with that header. */
+/* True if a flat datum begins with a RemovalsHeader.  The datum may be any value. */
 static bool
 has_removals(Datum datum)
 {
@@ -178,7 +181,7 @@ has_removals(Datum datum)
 		   memcmp(VARDATA_ANY(value), &with_removals, sizeof(TokenMagic)) == 0;
 }
 
-/* The value at an offset of a varlena. */
+/* Return the varlena at an offset of a larger varlena, after checking its length. */
 static struct varlena *
 value_at(struct varlena *all, Size offset)
 {
@@ -192,7 +195,7 @@ value_at(struct varlena *all, Size offset)
 	return value;
 }
 
-/* Take the removals of an object apart.  The object gets them back afterwards. */
+/* Separate an object from its removals, until StateTakeBack(). */
 void
 StateTakeObjectApart(StateApart *apart, KeyedState *from)
 {
@@ -233,21 +236,19 @@ StateTakeBack(const StateApart *apart, KeyedState *into)
 /*
  * ---- tokens for a partial state that its own process combines ----
  *
- * In a parallel plan the leader, too, makes a partial state, and its Finalize Aggregate
- * combines that with those of the workers.  The executor copies the first partial state
- * on the way, and the combine function would make tables of the copy: of a large sketch
- * that took more than half of the leader's time.  So the combine function gets a token
- * instead, and takes the state over as it is.
+ * In a parallel plan the leader also makes a partial state, and its Finalize Aggregate combines all
+ * partial states.  Without a token, the executor copies the leader's state, and the combine
+ * function makes tables from the copy.  For a large sketch that took more than half of the leader's
+ * time.  With a token, the combine function takes over the state without a copy.
  *
- * A token is a value, so it names nothing by itself.  Its number is looked up in a list of this
- * process.  A token can be used once, only in our combine function, and while the state exists.  A
- * worker's state is merged by another process, so it travels as a value.  No state of a group gets
- * a token, since a sort could return it twice.
+ * The number of a token is looked up in a list of this process.  A token can be used once, only in
+ * our combine function, and only while the state exists.  Another process merges a worker's state,
+ * so a worker's state is passed as a value.  The state of a group gets no token, because a sort
+ * could return the token twice.
  *
- * Only our combine function gets to see a token, since only a state of an aggregate that
- * belongs to a superuser gets one (AggregateLasts()).  A user who saw a token could store
- * it in a table, where it would be no value.  He could also redeem it while the query that
- * wrote it still reads the state.
+ * Only a state of a superuser's aggregate gets a token (AggregateLasts()), so only our combine
+ * function receives tokens.  A user who received a token could store it in a table, as an invalid
+ * value.  He could also use the token while the query that wrote it still reads the state.
  */
 
 static const TokenMagic magic = { { 'Q', 'S', 'L', '1' } };
@@ -258,14 +259,14 @@ typedef struct TokenHolder
 	dlist_node node;
 	KeyedState *state; /* NULL: the state was taken over */
 	TokenNumber number;
-	MemoryContextCallback gone; /* called when the context of the state goes */
+	MemoryContextCallback gone; /* called when the state's context is reset or deleted */
 } TokenHolder;
 
 static dlist_head holders = DLIST_STATIC_INIT(holders);
 
 /*
- * True if the state may be passed by a token.  A state that shares its context with others cannot
- * be taken over.
+ * A state that shares its context with other states gets no token, because the state is moved with
+ * its context.
  */
 bool
 StateTakesToken(const KeyedState *state)

@@ -1,16 +1,15 @@
 /*
  * state.h
- *		What the states of aggregates of all families begin with: a value as an expanded object,
- *		and the keys that wait to be counted.
+ *		The base of all families' states: a value as an expanded object, and a buffer of keys.
  *
- * The transition type of an aggregate is the family's own type.  Its state is a
- * read-write expanded object in a child of the aggregate's context, so the executor
- * keeps it without copying it.  A row then costs no more than appending a fingerprint
- * to a buffer.  A full buffer is counted as one batch.
+ * The transition type of an aggregate is the family's own type.  The state is a read-write expanded
+ * object in a child of the aggregate's context, which the executor keeps without copying it.  So a
+ * row costs little more than appending a fingerprint to the buffer.  The keys of a full buffer are
+ * counted as one batch.
  *
- * All states of one aggregate share a memory context.  A hash aggregate asks for the
- * size of all its memory with each new group; if each of n groups had a context, that
- * would take n * n steps.  Every other object has a context of its own.
+ * All states of a grouped aggregate share a memory context.  For each new group a hash aggregate
+ * adds up the sizes of all its contexts.  With a context for each of n groups that would take n * n
+ * steps.  Every other object has a context of its own.
  *
  * src/pgbase/state.h
  */
@@ -33,68 +32,76 @@ typedef struct KeyedState
 	ExpandedObjectHeader header; /* the methods identify the type */
 	qb_memory memory;            /* allocates in the object's context */
 
-	KeyType key;      /* describes the keys that are added; type 0: not known yet */
-	int64 count;      /* keys or values added, less those removed; 0: nothing was counted */
-	int64 batches;    /* batches of keys that were counted */
-	bool accounted;   /* PostgreSQL compares its memory with a limit at each row */
-	bool counting;    /* keys are being counted, or an error has ended that half-way */
-	bool passed_on;   /* its flat encoding goes to our combine function only, with removals */
-	bool token;       /* like "passed_on", and it may be a token */
-	bool deferred;    /* keys may stay buffered until the state is read */
+	KeyType key;    /* describes the keys that are added; type 0: not known yet */
+	int64 count;    /* number of keys or values added, minus those removed */
+	int64 batches;  /* number of counted batches of keys */
+	bool accounted; /* a hash aggregate compares the state's memory with work_mem */
+	bool counting;  /* true during counting, and after an error that ended counting */
+	bool passed_on; /* only our combine function gets the flat encoding, which includes removals */
+	bool token;     /* only our combine function gets the flat encoding, which may be a token */
+	bool deferred;  /* keys may stay buffered until the state is read */
 	KeyBuffer buffer; /* keys that are not counted yet */
 
-	/* Keys of negative weight, as a sketch that is subtracted once all other keys are added; or NULL. */
+	/*
+	 * Keys of negative weight, as a sketch that is subtracted after all other keys are added; or
+	 * NULL.
+	 */
 	struct KeyedState *removed;
 } KeyedState;
 
-/* What a process knows of the work on a state before the first key comes. */
+/* What a process knows about the work on a state before the first key. */
 typedef struct StateWork
 {
-	int processes;    /* processes that share the work, by the plan; at least 1 */
+	int processes;    /* planned number of processes that share the work; at least 1 */
 	bool by_executor; /* keys come row by row from the executor, not from the column scan */
-	double rows;      /* rows that this process expects for the state; 0: not known */
-	double together;  /* groups' states that get rows at the same time; 0: there is one */
+	double rows;      /* number of rows that this process expects for the state; 0: not known */
+	double together;  /* number of states that get rows at the same time; 0: one state */
 } StateWork;
 
 /* How values of a family are cut into slices (pgbase/segment.h). */
 typedef struct StateSlices StateSlices;
 
-/* What all states of a family have in common. */
+/* Properties of all states of a family. */
 typedef struct KeyedStateType
 {
 	/* STATE_METHODS.  The address of this first member identifies the type of an object. */
 	ExpandedObjectMethods methods;
 
-	Size size;                /* bytes of a state */
-	const char *value;        /* a noun for errors: "a sketch" */
-	const char *context_name; /* name of the memory context of a single object */
-	const char
-		*states_context; /* name of the memory context that holds the states of an aggregate */
+	Size size;                  /* bytes of a state */
+	const char *value;          /* a noun for errors: "a sketch" */
+	const char *context_name;   /* name of the memory context of a single object */
+	const char *states_context; /* name of the memory context of an aggregate's states */
 
-	/* Make room in the buffer by counting keys; NULL: the family keeps rows in another way. */
+	/*
+	 * Count buffered keys or enlarge the buffer, until it is not full; NULL: the family has no
+	 * buffer.
+	 */
 	void (*make_room)(KeyedState *state);
-	/* Count all keys in the buffer.  Removals stay waiting. */
+	/* Count all keys in the buffer.  Removals stay separate. */
 	void (*flush)(KeyedState *state);
-	/* Copy a value, and add one, for StateForUpdate() and AggregateMerge(); or NULL. */
+	/* Copy a value, and add a value, for StateForUpdate() and AggregateMerge(); or NULL. */
 	void *(*copy)(MemoryContext context, Datum datum);
 	void (*add)(KeyedState *state, Datum datum, bool of_keys);
-	/* Add a state as it is passed to another process, after it was written to a file. */
+	/* Add a state in the form that pass() wrote, read from a file. */
 	void (*merge)(KeyedState *state, void *passed);
-	/* Add the removals of another state to those of a state; NULL: states of the family have none. */
+	/* Add another state's removals to this state's removals; NULL: the family has no removals. */
 	void (*take_back)(KeyedState *state, Datum removals);
-	/* Free all that the state has, but not the state itself, which can no longer be used. */
+	/* Free the data of the state, but not the struct.  The state must not be used again. */
 	void (*release)(KeyedState *state);
 
 	/*
-	 * How a state is passed to another process, without its removals: its size, then its bytes.
-	 * The flat encoding for this process may be a token instead.
+	 * The form of a state, without its removals, for another process: the form's size, and the
+	 * function that writes the form.
 	 */
 	Size (*pass_bytes)(KeyedState *state);
 	void (*pass)(KeyedState *state, void *result, Size bytes);
 
-	const StateSlices *slices; /* NULL: one process merges values of all processes */
+	const StateSlices *slices; /* NULL: one process merges the values of all processes */
 
-	/* The flat encoding: its size, then its bytes.  NULL: it is a token, or the form that is passed. */
+	/*
+	 * The flat encoding: its size, and the function that writes it.  NULL: a token, or the form of
+	 * StatePass().
+	 */
 	Size (*flat_bytes)(KeyedState *state);
 	void (*write_flat)(KeyedState *state, void *result, Size bytes);
 } KeyedStateType;
@@ -102,8 +109,7 @@ typedef struct KeyedStateType
 /*
  * The methods of an expanded object.  PostgreSQL flattens a state wherever it copies a row.  From
  * PostgreSQL 17 on a sort copies rows in a bump context, in which no memory can be freed.  So these
- * methods call flat_bytes and write_flat in a memory context of their own, which they delete
- * afterwards.
+ * methods call flat_bytes and write_flat in a temporary memory context.
  */
 #define STATE_METHODS               \
 	{                               \
@@ -112,38 +118,40 @@ typedef struct KeyedStateType
 extern Size StateFlatSize(ExpandedObjectHeader *header);
 extern void StateFlatten(ExpandedObjectHeader *header, void *result, Size size);
 
-/* A zeroed state that lives in "context". */
+/* Allocate a zeroed state in "context". */
 extern void *StateCreate(const KeyedStateType *type, MemoryContext context);
 
 /*
- * The context of all states of "aggregate", which is its child.  If "aggregate" is NULL, a
- * StateNewContext() for this row.
+ * Return the context of all states of an aggregate, which is a child of "aggregate".  If
+ * "aggregate" is NULL, create a context in the current memory context.
  */
 extern MemoryContext StateContext(const KeyedStateType *type, MemoryContext aggregate);
 
-/* A context for a single object. */
+/* Create a context for a single object. */
 extern MemoryContext StateNewContext(const KeyedStateType *type, MemoryContext parent);
 
-/* The state that a datum points to; NULL: it is flat.  States of other types are an error. */
+/*
+ * Return the state that a datum points to, or NULL if the datum is flat.  Raises an error for
+ * states of another type.
+ */
 extern void *StateExpandedIn(Datum datum, const KeyedStateType *type);
 
-/* The state that a datum points to, if it may be changed in place; else NULL. */
+/* Return the state that a datum points to, if it may be changed in place; else NULL. */
 extern void *StateToChange(Datum datum, const KeyedStateType *type);
 
 /*
- * The value of a datum, to be changed.  If the datum's own object may be changed, it is that
- * object.  Otherwise it is a copy: among the states of "aggregate", or in a context of its own if
- * "aggregate" is NULL.
+ * Return the value of a datum as a state that may be changed: the datum's own object if possible,
+ * else a copy in StateContext().
  */
 extern void *StateForUpdate(const KeyedStateType *type, MemoryContext aggregate, Datum datum);
 
-/* The result of a function that merges its second argument into the first. */
+/* Merge the second argument into the first argument, and return the result. */
 extern Datum StateMerged(FunctionCallInfo fcinfo, const KeyedStateType *type);
 
 /*
- * To be called around everything that changes the value by keys that wait.  A function may catch
- * the error that counting raises.  If the state were then read again, it would have only some of
- * the keys.  So counting cannot begin again in a state where it has not ended.
+ * Call StateBeginCounting() before buffered keys change the value, and StateEndCounting() after the
+ * change.  A function may catch an error that counting raises, and the state then has only some of
+ * the keys.  So StateBeginCounting() raises an error if counting has begun and not ended.
  */
 extern void StateBeginCounting(KeyedState *state);
 
@@ -154,8 +162,8 @@ StateEndCounting(KeyedState *state)
 }
 
 /*
- * Record in "held", the keys of the state's value, the encoding of the text of hashed keys.  Called
- * before the value is read.
+ * Record the encoding of hashed text in "held", the keys of the state's value.  Call this before
+ * the value is read.
  */
 static inline void
 StateTakeText(const KeyedState *state, qb_keys *held, const KeyHolder *holder)
@@ -166,25 +174,28 @@ StateTakeText(const KeyedState *state, qb_keys *held, const KeyHolder *holder)
 	qb_keys_take(held, &state->key.keys);
 }
 
-/* Pass a state to another process: the size, then the bytes. */
+/*
+ * The form of a state, with its removals, for another process: the form's size, and the function
+ * that writes the form.
+ */
 extern Size StatePassBytes(KeyedState *state);
 extern void StatePass(KeyedState *state, void *result, Size bytes);
 
 /*
  * ---- partial states with removals ----
  *
- * A key of negative weight may be in one partial state, and the rows that it takes back in another
- * partial state.  So a partial state that goes to our combine function has its removals beside it:
- * a short header, the removals as a sketch, the state in any other form.  No value of our types
- * begins with such a header, so only functions that combine states can read it.
+ * A key of negative weight may be in one partial state, and the rows that it removes in another
+ * partial state.  So a partial state for our combine function keeps its removals separate: a short
+ * header, the removals as a sketch, then the state in any other form.  No value of our types begins
+ * with such a header, so only combine functions can read the partial state.
  */
 
-/* The size of a state of "bytes" bytes together with its removals, if it has any. */
+/* Return the size of a state of "bytes" bytes plus the size of its removals, if any. */
 extern Size StateSizeWithRemovals(KeyedState *state, Size bytes);
 
 /*
- * Write the removals, if there are any.  Returns where to write the state, and in *bytes the bytes
- * that are left for it.
+ * Write the removals, if any.  Returns the address at which the caller writes the state, and in
+ * *bytes the remaining size.
  */
 extern void *StateWriteRemovals(KeyedState *state, void *result, Size *bytes);
 
@@ -198,14 +209,15 @@ typedef struct StateApart
 } StateApart;
 
 /*
- * Take a partial state apart before it is merged.  It is an object or a flat value.  Afterwards the
- * caller adds the removals to those of the state into which it was merged, or which it has become.
+ * Separate a partial state from its removals before it is merged: StateTakeApart() for a flat
+ * value, StateTakeObjectApart() for an object.  After the merge StateTakeBack() adds the removals
+ * to the removals of "into", the merged state.
  */
 extern void StateTakeApart(StateApart *apart, Datum datum);
 extern void StateTakeObjectApart(StateApart *apart, KeyedState *from);
 extern void StateTakeBack(const StateApart *apart, KeyedState *into);
 
-/* The size of a flat encoding that is a token, or the form that is passed. */
+/* Return the size of a flat encoding that is a token or the form of StatePass(). */
 extern Size StateFlatBytes(KeyedState *state);
 
 static inline const KeyedStateType *
@@ -215,11 +227,10 @@ StateTypeOf(const KeyedState *state)
 }
 
 /*
- * The state of a group in which an earlier row was counted, else NULL.  It is the read-write object
- * that a datum points to.  Only the executor passes such a datum, and only to the functions of one
- * aggregate, which are all of one family (AggregateMoves()).  An object of another type gives NULL
- * all the same, and the caller then refuses the object.  This does what DatumGetEOHP() does,
- * without a call.
+ * Return the state of a group that already has a row: the read-write object that the datum points
+ * to.  NULL: the datum points to no such object, or the object has another type, which the caller
+ * then refuses.  Only the executor passes such a datum, and only to the functions of one aggregate,
+ * which belong to one family (AggregateMoves()).  This is DatumGetEOHP() without a call.
  */
 static inline void *
 StateOfRow(Datum datum, const KeyedStateType *type)
@@ -233,8 +244,9 @@ StateOfRow(Datum datum, const KeyedStateType *type)
 }
 
 /*
- * A read-only datum that points to the state, from the caller's memory.  With it the executor
- * copies nothing.  Before PostgreSQL 16 the executor would flatten the state otherwise.
+ * Allocate a read-only pointer to the state in the current memory context.  The executor does not
+ * copy such a state.  Before PostgreSQL 16 the executor flattens a result in any other memory
+ * context.
  */
 extern struct varlena *StatePointer(KeyedState *state);
 
@@ -247,11 +259,11 @@ StateDatum(const KeyedState *state)
 /*
  * ---- tokens: short varlenas that stand for a partial state ----
  *
- * A token goes to the combine function in place of the state.  A token is a value, so it contains
- * nothing but a random number.  What that number stands for, and for which process, is recorded
- * elsewhere: in gpu/sketch_token.c, and in state.c for a state that its own process combines.  Each
- * kind of token has a magic of its own.  No value of our types is as short as a token and also
- * begins with such a magic.
+ * The combine function receives a token in place of the state.  A token is a value, so it contains
+ * only a random number.  Two files record which state and which process the number stands for:
+ * gpu/sketch_token.c for states on devices, and state.c for states that their own process
+ * combines.  Each type of token has its own magic.  No value of our types has the size and the
+ * magic of a token.
  */
 
 typedef struct TokenMagic
@@ -271,7 +283,7 @@ typedef struct Token
 	TokenNumber number;
 } Token;
 
-/* A number that nobody can guess. */
+/* Draw a random number that no user can guess. */
 static inline TokenNumber
 TokenDraw(void)
 {
@@ -283,7 +295,7 @@ TokenDraw(void)
 	return number;
 }
 
-/* Write sizeof(Token) bytes. */
+/* Write a token, which has sizeof(Token) bytes. */
 static inline void
 TokenWrite(TokenMagic magic, TokenNumber number, struct varlena *out)
 {
@@ -303,7 +315,6 @@ TokenIs(TokenMagic magic, Datum datum)
 		   memcmp(VARDATA_ANY(value), &magic, sizeof(magic)) == 0;
 }
 
-/* The number of a token. */
 static inline TokenNumber
 TokenRead(Datum token)
 {
@@ -313,7 +324,7 @@ TokenRead(Datum token)
 	return number;
 }
 
-/* Raise the error that a token stands for nothing, or for nothing in this process. */
+/* Raise the error that a token stands for no state of this process. */
 static inline void
 TokenGone(void)
 {
@@ -323,8 +334,8 @@ TokenGone(void)
 }
 
 /*
- * True if the state goes to the combine function by a token.  It does if only our combine function
- * will see the token.
+ * True if the state is passed to the combine function by a token, which only our combine function
+ * receives.
  */
 extern bool StateTakesToken(const KeyedState *state);
 
@@ -333,8 +344,8 @@ extern Size StateTokenSize(void);
 extern void StateTokenWrite(KeyedState *state, struct varlena *out);
 
 /*
- * The state of a token; NULL: the datum is no token.  The state is taken over.  It is now in a
- * context below "context", and counts no keys yet.
+ * Take over the state of a token, and move its context below "context".  The state's count becomes
+ * 0.  NULL: the datum is no token.  Raises an error if the token stands for no state.
  */
 extern void *StateOfToken(Datum datum, const KeyedStateType *type, MemoryContext context);
 

@@ -1,20 +1,20 @@
 /*
  * stored.c
- *		Keeping values that are stored out of line and read again and again.
+ *		Values stored out of line: recognizes them, keeps copies for later rows, and reads
+ *		ranges.
  *
- * A join of keys and values reads each value once for each key, or each key once for
- * each value, as the planner likes.  So several values are kept, as many as fit into
- * the memory of an executor node's hash table.  The least recently used value makes
- * room for another.
+ * A join of keys and values reads all values for each key, or all keys for each value, depending on
+ * the plan.  So the cache keeps as many values as fit into the memory of an executor node's hash
+ * table.  A new value replaces the least recently used value.
  *
- * That rule alone fails when a query goes round more values than there is room for: it would drop
- * each value just before it is needed again, and copying a value costs hundreds of times as much as
- * reading a few of its bytes.  So a value replaces other values only if it was used before, and all
- * of them were last used before that earlier use.  If values come in turns, the kept ones stay.  If
- * one value comes again and again, it replaces older ones.
+ * This rule fails if a query reads more values in rotation than fit into the cache.  Each value
+ * would be dropped just before its next use, and copying a value costs hundreds of times as much as
+ * reading a few of its bytes.  So a new value replaces kept values only if the new value was used
+ * before, and the kept values were not used after that earlier use.  If a query reads all values in
+ * rotation, the kept values stay.  If a query reads one value repeatedly, the value replaces older
+ * values.
  *
- * Some of the values that are not kept are noted, so that a second use of one is
- * recognized.
+ * The cache notes other values without keeping them, to recognize their second use.
  *
  * src/pgbase/stored.c
  */
@@ -50,7 +50,9 @@ hash_id(const struct varatt_external *id)
 /* Slots of an empty table. */
 #define SLOTS 16
 
-/* Noted values may take 1 / NOTED_DIVISOR of the limit, and there may always be NOTED_MIN of them. */
+/*
+ * Noted values may take 1 / NOTED_DIVISOR of the limit.  NOTED_MIN noted values are always allowed.
+ */
 #define NOTED_MIN     16
 #define NOTED_DIVISOR 16
 
@@ -85,7 +87,7 @@ forget(StoredCache *cache, StoredValue *value)
 		cache->last = NULL;
 }
 
-/* Turn a kept value into a noted one. */
+/* Turn a kept value into a noted value. */
 void
 StoredDrop(StoredCache *cache, StoredValue *value)
 {
@@ -133,7 +135,7 @@ StoredUse(StoredCache *cache, StoredValue *value)
 	cache->last = value;
 }
 
-/* The value of a row.  A value that was not seen before is noted. */
+/* Return the entry of a row's value.  A new value is noted. */
 StoredValue *
 StoredLookUp(StoredCache *cache, const struct varatt_external *id)
 {
@@ -145,8 +147,8 @@ StoredLookUp(StoredCache *cache, const struct varatt_external *id)
 }
 
 /*
- * True if there is room for this many bytes, when values are dropped that were not used since the
- * earlier use of this value.
+ * True if this many more bytes fit into the cache after dropping all values that were not used
+ * since the previous use of "value".
  */
 static bool
 have_room(StoredCache *cache, const StoredValue *value, Size bytes)
@@ -172,8 +174,9 @@ have_room(StoredCache *cache, const StoredValue *value, Size bytes)
 }
 
 /*
- * True if this many more bytes may be kept of the value of this row.  Its context then exists, and
- * other values were dropped to make room.  The caller must call StoredKept() afterwards.
+ * True if the cache may keep this many more bytes of the row's value.  The function has then
+ * dropped other values to free memory, and has created the value's context.  The caller must call
+ * StoredKept() afterwards.
  */
 bool
 StoredMayKeep(StoredCache *cache, StoredValue *value, Size bytes)
@@ -192,7 +195,7 @@ StoredMayKeep(StoredCache *cache, StoredValue *value, Size bytes)
 	return true;
 }
 
-/* Count the memory that the value's context takes now. */
+/* Record the current size of the value's context. */
 void
 StoredKept(StoredCache *cache, StoredValue *value)
 {
@@ -201,7 +204,7 @@ StoredKept(StoredCache *cache, StoredValue *value)
 	cache->bytes += value->bytes;
 }
 
-/* Change the limit, and drop the least recently used values until the others fit. */
+/* Change the limit, and drop the least recently used values until the remaining values fit. */
 void
 StoredSetLimit(StoredCache *cache, Size limit)
 {
@@ -210,9 +213,12 @@ StoredSetLimit(StoredCache *cache, Size limit)
 		StoredDrop(cache, last_of(&cache->kept));
 }
 
-/* ---- one value, and ranges of one ---- */
+/* ---- the value of one earlier row, and ranges of a value ---- */
 
-/* True if this is the value that was noted.  A checksum could be forged, so all bytes are compared. */
+/*
+ * True if the datum is the noted value.  All bytes are compared, because a checksum could be
+ * forged.
+ */
 bool
 KnownValueIs(const KnownValue *known, Datum datum)
 {
@@ -226,8 +232,8 @@ KnownValueIs(const KnownValue *known, Datum datum)
 }
 
 /*
- * Note a value in place of an earlier one.  A value that is not stored out of line is copied into
- * this context, unless it is larger than "most".
+ * Note a value in place of an earlier value.  A value that is not stored out of line is copied into
+ * "context", unless it is larger than "most" bytes.
  */
 void
 KnownValueNote(KnownValue *known, Datum datum, MemoryContext context, Size most)
@@ -246,8 +252,8 @@ KnownValueNote(KnownValue *known, Datum datum, MemoryContext context, Size most)
 }
 
 /*
- * Read bytes of a value, counted after its varlena header.  If the value has fewer bytes, returns
- * false; "out" then has those that exist, and "bytes" their number.
+ * Read *bytes bytes of a value, from an offset after its varlena header.  False: the value ends
+ * earlier, and *bytes is the number of bytes in "out".
  */
 bool
 StoredRead(Datum datum, uint64 offset, uint32 *bytes, uint8 *out)
@@ -263,7 +269,7 @@ StoredRead(Datum datum, uint64 offset, uint32 *bytes, uint8 *out)
 	return all;
 }
 
-/* Read a range as StoredRead() does.  The value must have this range, since its header says so. */
+/* Read a range of bytes that a valid value contains.  Raises an error if the value is shorter. */
 void
 StoredReadRange(const ValueFormat *format, Datum datum, uint64 offset, uint32 bytes, uint8 *out)
 {
@@ -274,8 +280,8 @@ StoredReadRange(const ValueFormat *format, Datum datum, uint64 offset, uint32 by
 }
 
 /*
- * Read the header of a value that is stored so that parts of it can be read, and the length of the
- * whole value.  False: it is not stored that way.
+ * Read the header and the length of a value of which ranges can be read.  False: the value is not
+ * stored out of line, is compressed, or is shorter than a header.
  */
 bool
 StoredReadHeader(const ValueFormat *format, Datum datum, uint8 *header, Size *length)

@@ -1,13 +1,13 @@
 /*
  * stored.h
- *		Values stored out of line: recognizing the value of the row before, keeping
- *		values that a query reads again and again, and reading parts of a value.
+ *		Values stored out of line: recognizes them, keeps copies for later rows, and reads
+ *		ranges.
  *
  * A cache belongs to one calling expression, in its fn_extra.  A value is identified by its toast
- * pointer: the value behind a pointer never changes.  The pointer could name another value only
- * after the first was vacuumed away and four billion OIDs were given out.  That cannot happen
- * within a transaction, and no expression keeps its state longer.  A cache that belongs to a
- * process must also compare the value's header before it uses what is kept.
+ * pointer, because the value of a toast pointer never changes.  A toast pointer could name another
+ * value only after the first value was vacuumed and four billion OIDs were used.  That cannot
+ * happen within a transaction, and no expression keeps its cache longer.  A cache that belongs to a
+ * process must also compare the value's header before a kept value is used.
  *
  * src/pgbase/stored.h
  */
@@ -21,16 +21,17 @@
 #include "pgbase/version.h"
 
 /*
- * A value that was seen.  It is the first member of a struct that holds what is kept of the value.
- * A noted value takes no more memory than this struct.  A kept value has a context.
+ * A value of an earlier row, the first member of the caller's struct, which holds the value's
+ * data.  The cache stores only the toast pointer of a noted value.  A kept value has a memory
+ * context for its data.
  */
 typedef struct StoredValue
 {
 	struct varatt_external id;
 	uint64 used;        /* time of the last use, by "now" of the cache */
-	uint64 used_before; /* time of the use before that; 0: there was none */
+	uint64 used_before; /* time of the use before the last use; 0: no such use */
 	dlist_node node;    /* in the list of noted, kept or unused values, the last used value first */
-	struct StoredValue *after; /* the value whose use followed the last use of this one, or NULL */
+	struct StoredValue *after; /* the value that was used after this value last time, or NULL */
 	MemoryContext context;
 	Size bytes;
 } StoredValue;
@@ -41,10 +42,10 @@ typedef struct StoredCache
 {
 	MemoryContext context;
 	Size value_size;   /* size of the struct that embeds StoredValue */
-	Size limit;        /* most bytes to keep; a single value may be larger */
+	Size limit;        /* maximum bytes of kept values; a single value may be larger */
 	StoredValue *last; /* the value of the last row, or NULL */
 	uint64 now;        /* number of uses, which serves as the time */
-	Size bytes;        /* number of bytes that are kept */
+	Size bytes;        /* bytes of all kept values */
 	dlist_head kept;
 	dlist_head noted;
 	dlist_head unused; /* forgotten values, which stay allocated since "after" may point to them */
@@ -67,7 +68,7 @@ StoredAgain(const StoredValue *value)
 	return value->used_before != 0;
 }
 
-/* True if it is a kept value with this toast pointer. */
+/* True if "value" is a kept value with this toast pointer. */
 static inline bool
 StoredIs(const StoredValue *value, const struct varatt_external *id)
 {
@@ -75,9 +76,9 @@ StoredIs(const StoredValue *value, const struct varatt_external *id)
 }
 
 /*
- * The value of this row; NULL if it is not stored out of line.  In a new value all bytes of the
- * embedding struct after the StoredValue are zero.  The value is mostly that of the last row, or
- * the one that followed it the last time.
+ * Return the entry of this row's value, or NULL if the value is not stored out of line.  In a new
+ * entry all bytes after the StoredValue are zero.  The value is usually the value of the last row,
+ * or the value that followed it last time.
  */
 static inline StoredValue *
 StoredFind(StoredCache *cache, Datum datum)
@@ -98,14 +99,14 @@ StoredFind(StoredCache *cache, Datum datum)
 	return StoredLookUp(cache, &id);
 }
 
-/* The value that the next row will probably have, if that value is kept; else NULL. */
+/* Return the value that the next row will probably have, if that value is kept; else NULL. */
 static inline StoredValue *
 StoredGuess(const StoredValue *value)
 {
 	return value->after && value->after->context ? value->after : NULL;
 }
 
-/* ---- one value, and ranges of one ---- */
+/* ---- the value of one earlier row, and ranges of a value ---- */
 
 #define TOAST_ID_BYTES (VARHDRSZ_EXTERNAL + sizeof(struct varatt_external))
 

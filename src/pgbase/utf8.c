@@ -1,10 +1,10 @@
 /*
  * utf8.c
- *		Text of keys in UTF-8, whatever the encoding of the database is.
+ *		Converts text of keys between the database's encoding and UTF-8.
  *
- * The conversions are PostgreSQL's own of pg_catalog: a user may define others in a schema of
- * his own, and a key must have one fingerprint for all users.  A long text is converted in
- * pieces, since a conversion cannot be interrupted.
+ * Only the conversions in pg_catalog are used.  A user may define conversions in other schemas, but
+ * a key must have one fingerprint for all users.  A conversion cannot be interrupted, so a long
+ * text is converted in pieces.
  *
  * src/pgbase/utf8.c
  */
@@ -48,7 +48,7 @@ Utf8IsKnown(void)
 	return encoding != PG_SQL_ASCII;
 }
 
-/* Look up the conversion's function once in a process, whose database stays the same. */
+/* Look up the conversion's function at the first call.  The database of a process never changes. */
 static void
 find(Conversion *conversion, int from, int to)
 {
@@ -67,7 +67,10 @@ find(Conversion *conversion, int from, int to)
 	conversion->found = true;
 }
 
-/* The text for a message: characters beyond ASCII are written as in U&'\00E9'. */
+/*
+ * Return the beginning of a text for a message.  If the text is not in the database's encoding,
+ * characters beyond ASCII are written as in U&'\00E9'.
+ */
 static char *
 escaped(const char *text, Size length, int encoding)
 {
@@ -106,10 +109,7 @@ raise_missing(const Conversion *conversion, const char *text, Size length)
 							  "database. Write the character in another way.")));
 }
 
-/*
- * Convert a piece of at most PIECE bytes.  Returns the number of bytes converted, which are whole
- * characters.
- */
+/* Convert at most PIECE bytes, in whole characters.  Returns the number of converted bytes. */
 static Size
 convert_piece(Conversion *conversion, const char *text, Size length, char *to)
 {

@@ -1,15 +1,15 @@
 /*
  * utf8.h
- *		Text of keys in UTF-8, whatever the encoding of the database is.
+ *		Converts text of keys between the database's encoding and UTF-8.
  *
- * Values are moved between databases by dump and restore, replication, COPY and foreign
- * tables.  PostgreSQL converts text on the way, but not what a value has made of it.  So
- * fingerprints are made of UTF-8 bytes, and texts are kept in UTF-8.  Text in ASCII is the
- * same in all encodings of databases.
+ * Dump and restore, replication, COPY and foreign tables move values between databases.  PostgreSQL
+ * converts text, but not the fingerprints and texts within a value.  So fingerprints are computed
+ * from UTF-8, and values store texts in UTF-8.  ASCII text has equal bytes in all encodings of
+ * databases.
  *
- * A database of SQL_ASCII does not know the encoding of its text, and MULE_INTERNAL, which
- * PostgreSQL 19 does not have, has no conversion.  In such databases bytes are taken as they are,
- * and a value records that (qb_text).
+ * A database of SQL_ASCII does not know the encoding of its text.  MULE_INTERNAL, which PostgreSQL
+ * 19 does not have, has no conversion to UTF-8.  In databases of these two encodings text is not
+ * converted, and a value records an unknown encoding (qb_text).
  *
  * src/pgbase/utf8.h
  */
@@ -43,10 +43,10 @@ Utf8IsAscii(const char *text, Size length)
 }
 
 /*
- * Convert text of the database to UTF-8, and the reverse.  If nothing has to be converted, the
- * result is the argument itself.  Otherwise it is allocated and ends with a zero byte.  *length is
- * set to its length.  Raises an error if a character is missing in the other encoding.  The
- * database's encoding must be known.
+ * Utf8Of() converts text of the database to UTF-8, Utf8ToDatabase() converts UTF-8 to text of the
+ * database.  The result is the argument itself if no byte changes.  Any other result is allocated,
+ * ends with a zero byte, and has its length in *length.  Raises an error if the target encoding
+ * lacks a character.  The database's encoding must be known.
  */
 extern const char *Utf8Of(const char *text, Size *length);
 extern const char *Utf8ToDatabase(const char *text, Size *length);

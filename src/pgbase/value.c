@@ -1,6 +1,7 @@
 /*
  * value.c
- *		Values of any of our types: detoasted values, rows that functions return, and errors.
+ *		Common code of our types: detoasts values, returns rows from functions, and raises
+ *		errors.
  *
  * src/pgbase/value.c
  */
@@ -53,7 +54,7 @@ RaiseForm(const char *message, const char *hint)
 
 /* ---- rows that functions return ---- */
 
-/* Raise the error that a function of ours is called but is not in the catalog. */
+/* Raise the error that a called function is not in the catalog. */
 void
 FunctionIsMissing(Oid function)
 {
@@ -71,7 +72,7 @@ check_function(FunctionCallInfo fcinfo)
 		FunctionIsMissing(function);
 }
 
-/* The type of the rows that a function returns. */
+/* Return the type of the rows that a function returns. */
 TupleDesc
 RowType(FunctionCallInfo fcinfo)
 {
@@ -85,7 +86,7 @@ RowType(FunctionCallInfo fcinfo)
 
 static const bool no_nulls[16];
 
-/* The result of a function that returns one row. */
+/* Return the result of a function that returns one row. */
 Datum
 ReturnRow(FunctionCallInfo fcinfo, const Datum *values, const bool *nulls)
 {
@@ -122,8 +123,8 @@ SetText(Datum *values, bool *nulls, int column, const char *text)
 /*
  * ---- status codes as errors of PostgreSQL ----
  *
- * The SQLSTATEs and the words around a status are the same for all families.  A family adds the
- * noun for its values, and the hints.
+ * All families have the same SQLSTATEs and messages for a status.  A family supplies the noun for
+ * its values, and the hints.
  */
 
 #define VERSION_AT 3
@@ -162,8 +163,9 @@ StatusRaise(qb_status status, const char *noun, const char *hint)
 }
 
 /*
- * Raise the error for bytes that are not a valid value.  Each format starts with a magic of three
- * letters, then its version.  A wrong version may be that of the value within this value.
+ * Raise the error for bytes that are not a valid value.  Each format begins with a magic of three
+ * letters and a version.  If this version is right, the wrong version is that of the value within
+ * this value.
  */
 void
 FormatRaise(const ValueFormat *format, qb_status status, int sqlstate, const uint8 *bytes,
@@ -183,8 +185,8 @@ FormatRaise(const ValueFormat *format, qb_status status, int sqlstate, const uin
 }
 
 /*
- * Returns the size of a value as a Size.  Raises an error if PostgreSQL cannot store it; the hint
- * may be NULL.
+ * Return the size of a value as a Size.  Raises an error if PostgreSQL cannot store a value of this
+ * size; the hint may be NULL.
  */
 Size
 CheckSize(const char *noun, uint64 bytes, const char *hint)
@@ -205,7 +207,7 @@ AppendDifference(StringInfo text, const char *what, const char *a, const char *b
 		appendStringInfo(text, "%s%s %s and %s", text->len ? ", " : "", what, a, b);
 }
 
-/* A size in the syntax of our functions: "64kB". */
+/* Write a size in the syntax of our functions: "64kB". */
 const char *
 TextOfSize(uint64 bytes)
 {

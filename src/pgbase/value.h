@@ -1,6 +1,7 @@
 /*
  * value.h
- *		Values of any of our types: detoasted values, rows that functions return, and errors.
+ *		Common code of our types: detoasts values, returns rows from functions, and raises
+ *		errors.
  *
  * src/pgbase/value.h
  */
@@ -16,7 +17,7 @@
 #include "lib/stringinfo.h"
 #include "access/tupdesc.h"
 
-/* A function that SQL calls and whose result is one expression. */
+/* Define a function that SQL calls.  Its result is an expression. */
 #define SQL_FUNCTION(name, result) \
 	PG_FUNCTION_INFO_V1(name);     \
 	Datum name(PG_FUNCTION_ARGS)   \
@@ -25,14 +26,15 @@
 	}                              \
 	extern Datum name(PG_FUNCTION_ARGS)
 
-/* The flat value of a datum. *detoasted is a copy that the caller frees, or NULL. */
+/* Return the flat value of a datum.  *detoasted is a copy that the caller must free, or NULL. */
 extern struct varlena *ValueDetoast(Datum datum, struct varlena **detoasted);
 
 /*
  * ---- rows that functions return ----
  *
- * The type of such a row is in the catalog, and a query can drop a function that it calls.  If the
- * argument "nulls" is NULL, no column is NULL; such a row has at most 16 columns.
+ * The row's type is read from the catalog, where the function may be missing, because a query can
+ * drop a function that it calls.  The argument "nulls" may be NULL if no column is NULL, and the
+ * row has at most 16 columns.
  */
 
 extern TupleDesc RowType(FunctionCallInfo fcinfo);
@@ -46,27 +48,28 @@ extern void FunctionIsMissing(Oid function) __attribute__((noreturn));
  * ---- functions of two values ----
  *
  * NULL stands for a value without keys, because an aggregate without rows returns NULL.  Merging a
- * value with NULL, or subtracting NULL from it, gives that value.  NULL minus a value is NULL.
+ * value with NULL, or subtracting NULL from a value, returns the value.  NULL minus a value is
+ * NULL.
  */
 
 extern Datum MergeUnlessNull(FunctionCallInfo fcinfo, PGFunction merge);
 extern Datum SubtractUnlessNull(FunctionCallInfo fcinfo, PGFunction subtract);
 
 /*
- * ---- forms of functions that people write first ----
+ * ---- wrong calls that people often write first ----
  *
- * These forms raise an error that says what to write.  RaiseForm() returns a Datum only to serve as
- * the result of a SQL function.
+ * Such a call raises an error that names the right call.  RaiseForm() has the result type Datum so
+ * that SQL_FUNCTION() can use it.
  */
 extern Datum RaiseForm(const char *message, const char *hint) __attribute__((noreturn));
 
-/* ---- status codes as errors, and what errors of several families share ---- */
+/* ---- status codes as errors, and common errors of several families ---- */
 
 /* The byte format of a type's values. */
 typedef struct ValueFormat
 {
 	const char *noun;                 /* what messages call a value */
-	int version;                      /* the version that is read */
+	int version;                      /* the format version that this library reads */
 	uint32 header;                    /* bytes of a value's header */
 	const struct ValueFormat *within; /* format of a value that follows the header, or NULL */
 } ValueFormat;

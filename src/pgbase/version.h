@@ -2,9 +2,9 @@
  * version.h
  *		The differences between versions of PostgreSQL that concern several files.
  *
- * Everything here has the form of the newest version, and the older ones are made to fit it.  Code
- * for a difference that concerns only one file is in that file, and so is a facility that older
- * versions lack.
+ * Each definition has the form of the newest version, and adapts older versions to it.  A
+ * difference that concerns only one file is in that file.  A substitute for a facility that older
+ * versions lack is also in the file that uses it.
  *
  * src/pgbase/version.h
  */
@@ -22,7 +22,7 @@
 #include "storage/dsm_registry.h"
 #endif
 
-/* True if the role may execute the function. */
+/* Return ACLCHECK_OK if the role may execute the function. */
 static inline AclResult
 FunctionAcl(Oid function, Oid role)
 {
@@ -45,7 +45,7 @@ CallSegmentInit(void *memory, void *init)
 }
 #endif
 
-/* The named segment, which is made and initialized if it does not exist. */
+/* Return the named segment.  Creates and initializes a missing segment. */
 static inline void *
 NamedSegment(const char *name, Size size, SegmentInit init, bool *found)
 {
