@@ -69,8 +69,8 @@ crc32c_sse42(uint32_t crc, const uint8_t *bytes, size_t length)
 }
 
 /*
- * Returns the product, which has 63 bits.  Applied to the product, the CRC instruction computes the
- * product's remainder times x^33.
+ * Returns the product of 63 bits.  For this product the CRC instruction computes the remainder
+ * times x^33.
  */
 SSE42 static inline uint64_t
 multiply(uint64_t crc, uint32_t factor)

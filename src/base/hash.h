@@ -116,7 +116,10 @@ qb_keys_match(const qb_keys *a, const qb_keys *b)
 	return qb_keys_none(a) || qb_keys_none(b) || (qb_keys_same(a, b) && !qb_keys_clash(a, b));
 }
 
-/* Extends the key type of "into" by that of "from".  The caller has checked qb_keys_match(). */
+/*
+ * Extends the key type of "into" by the key type of "from".  The caller has checked
+ * qb_keys_match().
+ */
 QB_INLINE void
 qb_keys_take(qb_keys *into, const qb_keys *from)
 {

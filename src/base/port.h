@@ -30,7 +30,7 @@
 /* Bytes of a cache line. */
 #define QB_CACHE_LINE 64
 
-/* Unaligned loads, because a serialized value may start at any address. */
+/* Unaligned loads and stores, because a serialized value may start at any address. */
 QB_INLINE uint32_t
 qb_load32(const void *p)
 {

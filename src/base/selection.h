@@ -2,7 +2,7 @@
  * selection.h
  *		Tests rows by conditions on columns of numbers, and assigns rows to groups.
  *
- * A number represents each value of a column.  Numbers are ordered like the values, so every
+ * Each value of a column is represented by a number.  Numbers are ordered like the values, so every
  * comparison with a constant is a range of numbers.  The number of a key is its fingerprint.  A
  * selection is an AND of tests of columns.  A selection has a fixed size and no pointers, because
  * it passes through shared memory to kernels.  qb_selection_is_valid() checks all of its indexes.
@@ -32,7 +32,7 @@ typedef struct qb_test
 	uint16_t column;
 	uint8_t kind;    /* qb_test_kind */
 	uint8_t negated; /* 1: negated, rows pass if the test is false */
-	uint16_t first;  /* QB_TEST_LIST: index of the list's first number; ascending */
+	uint16_t first;  /* QB_TEST_LIST: index of the first number of the list, which ascends */
 	uint16_t count;  /* QB_TEST_LIST: length of the list */
 	int64_t low;
 	int64_t high;
@@ -104,7 +104,7 @@ typedef struct qb_groups
 {
 	uint32_t column;
 	uint32_t null;                 /* 1: the last group has the rows with NULL */
-	uint32_t count;                /* number of groups, including that of NULL */
+	uint32_t count;                /* number of groups, including the group of NULL */
 	int64_t number[QB_GROUPS_MAX]; /* ascending; the group of NULL has no number */
 } qb_groups;
 

@@ -8,9 +8,9 @@
  * outlives the process, or that another process reads, may depend on the hashes of this file.
  *
  * How it works.  The words s[0] to s[3] of the secret are random, and s[1] is odd.  So the 128-bit
- * product of x ^ s[0] and s[1] differs for all x.  The halves of the product are combined with s[2]
- * and s[3] by xor, and then multiplied by each other.  The hash is the xor of the halves of this
- * second product.
+ * product of x ^ s[0] and s[1] has a different value for each x.  The halves of the product are
+ * combined with s[2] and s[3] by xor, and then multiplied by each other.  The hash is the xor of
+ * the halves of this second product.
  *
  * Why an attacker cannot choose values that share slots.  The attacker can choose only the
  * difference of two values.  The first product turns this difference into a multiple of s[1].

@@ -1,6 +1,6 @@
 /*
  * status.h
- *		Status codes of functions without PostgreSQL, and the memory and pauses of their callers.
+ *		Status codes of functions that do not use PostgreSQL; the callers' memory and pauses.
  *
  * Base, families and engines never print, use an allocator of their own, or jump out.  Their
  * functions return a status, which the calling layer reports as an error.
@@ -70,8 +70,8 @@ extern const char *qb_status_text(qb_status status);
 /* ---- memory and pauses of the caller ---- */
 
 /*
- * alloc returns zeroed memory, or NULL.  The memory is aligned to 8 bytes, and from 4 kB on to 64
- * bytes.
+ * alloc returns zeroed memory, or NULL.  Memory of less than 4 kB is aligned to 8 bytes, and larger
+ * memory to 64 bytes.
  *
  * Long loops call pause regularly, unless pause is NULL.  pause may jump out of the function,
  * because the caller owns all memory.  alloc may jump out, too, if more than 4 MB are requested,

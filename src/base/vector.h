@@ -10,8 +10,9 @@
  * A source file that includes this header is compiled for AVX2 on x86 and for NEON on ARM.  If the
  * file defines QB_VECTOR as 64 before the include, it is compiled for AVX-512.  QB_VECTOR is the
  * width of a vector in bytes, and is undefined on other processors.  Loops use only vectors of this
- * width.  NEON has no vectors of 32 bytes.  Compiled for NEON, code with 32 bytes stored vectors in
- * memory after nearly each operation (SIMDe 0.7.4 and 0.8.2, GCC 12 and 14).
+ * width.  NEON has no vectors of 32 bytes.  When code with vectors of 32 bytes was compiled for
+ * NEON, it stored vectors in memory after nearly each operation (SIMDe 0.7.4 and 0.8.2, GCC 12 and
+ * 14).
  *
  * NEON has no instruction that collects one bit of each lane.  If a comparison is rarely true,
  * loops first test whether any lane is set, and collect bits only in this case.
@@ -50,7 +51,7 @@ typedef uint64_t qb_u64s __attribute__((vector_size(QB_VECTOR)));
 typedef int32_t qb_i32s __attribute__((vector_size(QB_VECTOR)));
 typedef int64_t qb_i64s __attribute__((vector_size(QB_VECTOR)));
 
-/* Load a vector from any address. */
+/* Loads a vector from any address. */
 QB_VECTOR_INLINE qb_u8s
 qb_vector_load(const void *p)
 {
@@ -79,7 +80,7 @@ qb_vector_any(qb_u8s v)
 #endif
 }
 
-/* True if all lanes are all ones.  A lane has at least 4 bytes. */
+/* True if all lanes are all ones.  A lane has at least 4 bytes, and is all ones or zero. */
 QB_VECTOR_INLINE bool
 qb_vector_all(qb_u8s lanes)
 {

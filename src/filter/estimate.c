@@ -83,7 +83,7 @@ qf_deviations(double confidence)
 	return high;
 }
 
-/* Return the frequency that leaves the fraction w of a key's positions zero, at least 0. */
+/* Return the frequency, at least 0, that leaves the fraction w of a key's positions zero. */
 static double
 frequency_at(const qf_scale *s, double w)
 {

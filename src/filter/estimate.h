@@ -1,15 +1,15 @@
 /*
  * estimate.h
- *		From the number of set positions of a key to its frequency.
+ *		Estimates a key's frequency from the number of its set positions.
  *
- * A position of a key with frequency f stays zero with probability w = z' (1 - p)^f, where z' is
- * the fraction of zero bits that the other keys leave.  So
+ * A position of a key with frequency f stays zero with probability w = z' (1 - p)^f.  z' is the
+ * fraction of zero bits that the other keys leave.  So
  *
  *	f = (ln z' - ln w) / |ln(1 - p)|
  *
- * ln w.  The number "zeros" of the key's k positions that are zero is binomial with mean k w.  The
- * harmonic numbers H estimate the logarithm of w without bias, up to the negligible sum over j > k
- * of (1 - w)^j / j:
+ * How ln w is estimated.  Let "zeros" be the number of the key's k positions that are zero.  It is
+ * binomial with mean k w.  The harmonic numbers H estimate the logarithm of w without bias, up to
+ * the negligible sum over j > k of (1 - w)^j / j:
  *
  *	E[H(k) - H(zeros)] = sum over j = 1 .. k of (1 - w)^j / j = -ln w
  *
@@ -17,13 +17,13 @@
  * f at k = 200.  If all positions are set, this logarithm is infinite.  qf_estimate_paper() then
  * counts half a zero position.
  *
- * ln z'.  z' is estimated by the fraction z of zero bits in the whole filter.  z includes the bits
- * of the key, but w includes these bits, too.  With a = (1 - p)^f, the key's k positions leave any
- * bit zero with chance
+ * How ln z' is estimated.  z' is estimated by the fraction z of zero bits in the whole filter.  z
+ * includes the bits of the key, but w includes these bits, too.  With a = (1 - p)^f, the key's k
+ * positions leave any bit zero with chance
  *
  *	z = z' (1 - (1 - a) / m)^k
  *
- * and one of the key's positions is left zero by the other k - 1 positions with chance
+ * and any one of the key's own positions stays zero with chance
  *
  *	w = z' a (1 - (1 - a) / m)^(k - 1)
  *

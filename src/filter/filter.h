@@ -28,7 +28,7 @@
  *
  * A filter is written in compact or dense encoding, which only the bits determine (format.h).
  *
- * Not thread safe.
+ * The functions are not thread safe.
  *
  * src/filter/filter.h
  */
@@ -205,7 +205,7 @@ extern bool qf_explicit_has(const qf_filter *f, uint32_t position);
 
 /*
  * Add positions to an owned explicit filter until it has qf_explicit_limit() positions.  Sets *done
- * to the number of array elements that are in the filter.
+ * to the number of elements of "position" that are in the filter afterwards.
  */
 extern qb_status
 qf_explicit_add(qf_filter *f, const uint32_t *position, size_t count, size_t *done);
@@ -248,8 +248,8 @@ typedef struct qf_chunk
 } qf_chunk;
 
 /*
- * The rows of a chunk whose first draw is not idle.  Loops may write the arrays up to one vector
- * beyond the last row.
+ * The rows of a chunk whose first draw is at least "idle".  Loops may write the arrays up to one
+ * vector beyond the last row.
  */
 typedef struct qf_busy
 {

@@ -40,7 +40,7 @@ static const char magic[3] = { 'Q', 'F', 'L' };
 /* The intended number of set bits in a group. */
 #define ONES_IN_GROUP 32
 
-/* The most bytes of a varint, which holds a gap of up to 32 bits. */
+/* The maximum size of a varint in bytes.  A varint holds a gap of up to 32 bits. */
 #define GAP_BYTES 5
 
 /* A group of bits that is being read; its data are in memory. */
@@ -66,7 +66,7 @@ qf_group_table(const qf_params *p, uint64_t ones)
 	return 4 * (qb_group_count(p->m, group_shift(p->m, ones)) - 1);
 }
 
-/* Return the most bytes of a compact body: three quarters of the bytes of the bits. */
+/* Return the maximum size of a compact body in bytes: three quarters of the bytes of the bits. */
 static uint64_t
 most_compact(const qf_params *p)
 {
@@ -250,9 +250,9 @@ check_compact(const qf_filter *view)
 /*
  * ---- the compact encoding: measuring and writing it ----
  *
- * A filter is measured each time that it is stored.  A filter with many set bits is dense by their
- * number alone.  For all other filters one pass over the bits measures the body, and a second pass
- * writes it.
+ * A filter is measured each time that it is stored.  If a filter has many set bits, their number
+ * alone shows that the filter must be dense.  For all other filters one pass over the bits measures
+ * the body, and a second pass writes it.
  */
 
 /* The number of words between two checks for a crowded group. */
@@ -283,8 +283,8 @@ encoder_of(const qf_filter *f, uint8_t *out)
 }
 
 /*
- * Write the ends of the current group and of the empty groups before the group of "position".  The
- * encoder is passed by value, so that callers can hold it in registers.
+ * Write the end of the current group, and the ends of all empty groups before the group that
+ * contains "position".  The encoder is passed by value, so that callers can hold it in registers.
  */
 static encoder
 end_groups(encoder e, uint64_t position)
@@ -399,8 +399,8 @@ encode(const qf_filter *f, encoder *e)
 }
 
 /*
- * True if a filter, whose bits are in memory, is to be written in compact encoding.  Sets *bytes to
- * the length of the body.
+ * True if a filter, whose bits are in memory, is to be written in compact encoding.  If true, sets
+ * *bytes to the length of the body.
  */
 static bool
 compact_fits(const qf_filter *f, uint64_t *bytes)
@@ -523,7 +523,10 @@ state_fits(const qf_filter *f)
 		   f->ones == 0;
 }
 
-/* Set the body of a view.  QB_FORMAT_LENGTH: the length does not fit the header's encoding. */
+/*
+ * Set the body of a view.  QB_FORMAT_LENGTH: the length does not fit the header's encoding.
+ * QB_FORMAT_PARAMS: the encoding is unknown.
+ */
 static qb_status
 open_body(qf_filter *view, const uint8_t *body, uint64_t bytes)
 {

@@ -32,9 +32,9 @@
  * qf_open() compares the fields that depend on each other:
  *
  *	layout, m, k, q				qf_params_check(): blocked is for Bloom filters of whole blocks
- *	rows, family, collation		without rows there are no keys, and with rows there are
+ *	rows, family, collation		a filter has keys if and only if it has rows
  *	rows, set bits, k, q		a row sets at most k bits; a Bloom filter does not count rows
- *	encoding, m, set bits, length	the length of the body follows, or has limits
+ *	encoding, m, set bits, length	they determine the length (dense), or bound it (compact)
  *
  * qf_validate() compares the set bits with the body.  The caller compares family, collation and
  * text, since only the caller knows families.  Functions of two filters call qf_mergeable() first.
@@ -86,14 +86,14 @@ extern uint64_t qf_dense_size(const qf_params *p);
  * filter of a compact filter.
  *
  * Groups have 2^s neighbouring bits.  s is the least number from 9 on that gives at most max(1,
- * ones / 32) groups.  So a group has some 32 to 64 set bits, and a block of a blocked filter lies
+ * ones / 32) groups.  So a group has about 32 to 64 set bits, and a block of a blocked filter lies
  * in one group.  The body, little-endian:
  *
  *	4 * (groups - 1) bytes	for each group but the last one, where its data end, from
  *							the end of this table
- *	data					for each set bit, in their order, a varint: how many zeros
- *							are before it, since the set bit before it, or since the
- *							group's first bit
+ *	data					for each set bit, in ascending order, a varint: the number
+ *							of zero bits since the preceding set bit, or since the
+ *							start of the group
  *
  * A varint has 7 bits in each byte, the lowest first.  The top bit says that more bytes follow.  A
  * varint must be as short as possible.
@@ -125,8 +125,8 @@ extern qb_status qf_unite_compact(qf_filter *into, const qf_filter *from);
  *		set = qf_count_stored(&view, h, false, &source);
  *
  * For each position, or for the block, a dense filter is read at one offset, and a compact filter
- * at two.  The first of the two has the begin and the end of a group's data, and the second has the
- * data.
+ * at two.  In a compact filter the first read gives the begin and the end of a group's data, and
+ * the second read gives the data.
  */
 
 /* A source of serialized bytes.  "read" may jump out. */
@@ -138,8 +138,8 @@ typedef struct qf_source
 
 /*
  * Return how many positions of h are set in a filter of which only the header was opened.  "all":
- * the caller needs only to know whether all positions are set, so reading stops at the first zero
- * bit.
+ * the caller needs only to know whether all positions are set, so reading may stop at the first
+ * zero bit.
  */
 extern uint32_t
 qf_count_stored(const qf_filter *view, uint64_t h, bool all, const qf_source *source);

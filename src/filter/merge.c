@@ -2,9 +2,9 @@
  * merge.c
  *		Copies, merges, halves and queries filters in any encoding.
  *
- * Halving ORs bits 2i and 2i + 1, or in a blocked filter blocks 2i and 2i + 1, into bit or block i.
- * When m is halved, a key's positions 2i and 2i + 1 become i (params.h).  So halving before merging
- * gives the same filter as halving after merging.
+ * Halving ORs bits 2i and 2i + 1 into bit i.  In a blocked filter it ORs blocks 2i and 2i + 1 into
+ * block i.  When m is halved, a key's positions 2i and 2i + 1 become i (params.h).  So halving
+ * before merging gives the same filter as halving after merging.
  *
  * src/filter/merge.c
  */
@@ -228,9 +228,9 @@ qf_has(const qf_filter *f, uint64_t fingerprint)
 /* ---- many lookups ---- */
 
 /*
- * A map of the bits, in front of the list of positions.  The bits are cut into ranges of equal
- * length, and the map says which ranges have a set bit.  At most QF_EXPLICIT_MAX ranges have a set
- * bit, so nearly all lookups end at the map without a search in the list.
+ * A map of the bits, which lookups read before the list of positions.  The bits are cut into ranges
+ * of equal length, and the map says which ranges have a set bit.  At most QF_EXPLICIT_MAX ranges
+ * have a set bit, so nearly all lookups end at the map without a search in the list.
  */
 #define MAP_LOG 18
 
@@ -240,9 +240,7 @@ typedef struct map
 	uint8_t occupied[(1 << MAP_LOG) / 8];
 } map;
 
-/*
- * From this number of probes on, lookups with a map are faster, including the time to make the map.
- */
+/* From this number of probes on, making a map and using it is faster than lookups without a map. */
 #define MAP_PAYS 16384
 
 static void

@@ -4,13 +4,13 @@
  *
  *	m		bits
  *	k		positions of a key; they may coincide
- *	p		probability with which an insertion sets each of them
+ *	p		probability with which an insertion sets each position
  *	seed	decides where a key's positions are
  *	layout	of a Bloom filter (p = 1): a key's positions are anywhere, or all in one block
  *
  * p is stored as q = 1 - p in 64-bit fixed point.  A Bloom filter has q = 0.  Only filters of equal
  * parameters can be merged.  If the m of two filters differ by a power of two, folding the larger
- * filter makes them equal.
+ * filter makes the parameters equal.
  *
  * A frequency filter is chosen for n rows and a frequency f at which estimates are most accurate.
  * A preset has two numbers.  t = f |ln q| is the contribution of a key of frequency f to a
@@ -33,10 +33,10 @@
  * 1e-9.
  *
  * A request must give the same parameters on every machine, because only filters of equal
- * parameters can be merged.  So presets are constants, p is rounded to 24 significant bits, and m
- * is rounded up to 11 significant bits.  If two C libraries differ in the last bit of exp() or
- * log(), the parameters differ for one request in a hundred million.  Each filter stores its
- * parameters as integers.
+ * parameters can be merged.  So presets are constants, and p is rounded to 24 significant bits.
+ * Except in the preset "paper", m is rounded up to 11 significant bits.  If two C libraries differ
+ * in the last bit of exp() or log(), the parameters differ for one request in a hundred million.
+ * Each filter stores its parameters as integers.
  *
  * src/filter/params.h
  */
@@ -204,10 +204,10 @@ qf_is_bloom(const qf_params *p)
  *	loop	g = gap of the next draw, j += g; stop at j >= k
  *			unless g is QF_GAPS: set position j, j += 1
  *
- * A draw r skips positions while r < 2^64 P(gap > i) = s(i), where s(0) = q and s(i + 1) =
- * mulhi64(s(i), q), but at most QF_GAPS positions.  The next draw then continues the gap, because
- * the geometric distribution has no memory.  A row takes k p + 1 draws on average, and k / QF_GAPS
- * more draws if k > QF_GAPS.
+ * Let s(i) = 2^64 P(gap > i).  So s(0) = q, and s(i + 1) = mulhi64(s(i), q).  The gap of a draw r
+ * is the least i for which r >= s(i), but at most QF_GAPS.  After a gap of QF_GAPS the next draw
+ * continues the gap, because the geometric distribution has no memory.  A row takes k p + 1 draws
+ * on average, and k / QF_GAPS more draws if k > QF_GAPS.
  *
  * c equal rows set each position with probability 1 - q^c.  They are drawn as one row with q^c in
  * place of q (qf_power()).
@@ -218,7 +218,7 @@ qf_is_bloom(const qf_params *p)
 /* An odd constant for the mixes that give positions. */
 #define QF_POSITION_STEP UINT64_C(0xD1342543DE82EF95)
 
-/* The most positions that one draw skips. */
+/* The maximum number of positions that one draw skips. */
 #define QF_GAPS 1024
 
 /* The number of positions in a block that one mixed word gives. */
@@ -226,7 +226,7 @@ qf_is_bloom(const qf_params *p)
 
 /*
  * The number of highest bits of a draw that select an entry of the guide.  The search in the table
- * then mostly takes at most one step.
+ * then usually takes at most one step.
  */
 #define QF_GUIDE_BITS 10
 #define QF_GUIDE      (1 << QF_GUIDE_BITS)

@@ -2,8 +2,9 @@
  * block.c
  *		All pairs: writes the prepared input, and counts one row by index or hybrid.
  *
- * The index (paper, section 3: sf-gssjoin of Ribeiro-Junior and others) has for each element a list
- * of the sets that have it.  Building the index takes O(elements) steps with random access.
+ * For each element the index has a list of the sets that have the element.  The index is sf-gssjoin
+ * of Ribeiro-Junior and others (paper, section 3).  Building the index takes O(elements) steps with
+ * random access.
  *
  * src/sets/block.c
  */
@@ -310,18 +311,20 @@ qset_block_fill(const qset_preparation *p, void *block)
  * ---- the counters of one row, by index or hybrid ----
  *
  * Every method sets the job's counter of each column from "from" on to the number of elements that
- * the column has in common with the row.  If the sizes already exclude the pair, the counter is 0.
+ * the column has in common with the row.  There are two exceptions.  A technique sets 0 if the
+ * sizes already exclude the pair.  The index of prefixes sets only the counters of candidates.
  * Costs for k sets of n elements (techniques.c has the costs of the techniques):
  *
  *	index		one step for each equal element		paper: sf-gssjoin
- *	hybrid one step for each equal rare element, and for each frequent one that
- *				the row has k/512 vectors
+ *	hybrid one step for each equal rare element, and k/512 vectors for each
+ *				frequent element of the row
  *
  * The paper's index adds to a triangle of counters in memory by atomic operations.  This file uses
  * one row of counters at a time, which stays in the cache.  The hybrid multiplies bit matrices row
  * by row: carry-save adders add the columns of bits of the row's elements, 512 sets at a time.  The
- * cost grows with the frequent elements of the row.  Devices with tensor cores AND whole rows of
- * bits and count the set bits, which on a CPU would cost each row as much as all frequent elements.
+ * cost grows with the frequent elements of the row.  Devices with tensor cores apply AND to whole
+ * rows of bits, and count the set bits.  On a CPU each row would then cost as much as all frequent
+ * elements.
  */
 
 /* Lists are prefetched this many entries ahead. */

@@ -18,8 +18,8 @@
  *					column_signed [k], signature []		the columns' signatures (filter.h)
  *	bitmap, resident	bits_of [k]		the sets as bitmaps
  *
- * Within one collection a row needs only later columns.  So its entry for an element is the end of
- * the element's list, after the row.  The last column of a list has no entry.  Lists of prefixes
+ * With "tail" a row needs only later columns.  So the row's entry for an element is the end of the
+ * element's list, after the row.  The last column of a list then has no entry.  Lists of prefixes
  * are sorted by size, and an entry is a window of a list (prefix.c).
  *
  * src/sets/block.h
@@ -29,7 +29,10 @@
 
 #include "sets/pairs.h"
 
-/* An entry is a position in "list" and a number of columns, which has this many bits. */
+/*
+ * An entry has a position in "list" and a number of columns.  The number of columns has
+ * QSET_LENGTH_BITS bits.
+ */
 #define QSET_LENGTH_BITS 28
 
 QB_INLINE uint64_t
@@ -73,7 +76,7 @@ typedef struct qset_block
 	uint64_t bit_words;    /* words of one heavy element's column, a multiple of QSET_BLOCK_WORDS */
 	uint64_t bitmap_words; /* words of one bitmap over the universe */
 	uint64_t most_heavy;   /* upper bound of a row's heavy elements */
-	uint64_t largest_row;  /* the most elements of a row */
+	uint64_t largest_row;  /* the largest number of elements of a row */
 	uint64_t largest_column;
 	uint64_t bytes;
 } qset_block;
@@ -157,10 +160,13 @@ qset_set_count(qset_job *job, uint32_t column, uint64_t count)
 /* Count one row by index or hybrid.  QB_CANCELLED: the job must stop. */
 extern qb_status qset_index_row(qset_job *job);
 
-/* prefix.c: count one row by the index of prefixes.  QB_CANCELLED. */
+/* prefix.c: count one row by the index of prefixes.  QB_CANCELLED: the job must stop. */
 extern qb_status qset_candidates_row(qset_job *job);
 
-/* techniques.c: count one row by a technique of the paper, pair after pair.  QB_CANCELLED. */
+/*
+ * techniques.c: count one row by a technique of the paper, pair after pair.  QB_CANCELLED: the job
+ * must stop.
+ */
 extern qb_status qset_technique_row(qset_job *job);
 
 /* ---- measure.c: measuring the input, before plan.c chooses a method ---- */

@@ -54,9 +54,9 @@ extern qb_status qset_builder_add_collection(qset_builder *b, const qset_collect
 
 /*
  * An image is a copy of a builder without pointers, from which another process on this machine
- * continues.  It has the keys of the codes, then the rows.  Its keys and rows are unsorted, so
+ * continues.  An image has the keys of the codes, then the rows.  Keys and rows are unsorted, so
  * making an image takes no longer than copying.  "image" is aligned to 8 bytes.  Readers trust that
- * qset_builder_write() made it, and check only its width and type of keys.
+ * qset_builder_write() made the image, and check only its width and type of keys.
  */
 extern uint64_t qset_builder_image_bytes(const qset_builder *b);
 extern void qset_builder_write(const qset_builder *b, void *image);
@@ -85,7 +85,7 @@ extern qb_status qset_builder_finish(qset_builder *b, qset_collection *out);
  * that all processes can read.  The processes cut the elements and the ids of all runs into shards
  * of about the same size, and each process takes one shard after another:
  *
- *	qset_shard_elements	the distinct elements of a shard, and their numbers in it
+ *	qset_shard_elements	the distinct elements of a shard, numbered within the shard
  *	qset_shard_number		these numbers among the elements of all shards
  *	qset_shard_sets		the sets of a shard: all their elements, sorted once
  *	qset_runs_join		one process concatenates the shards
@@ -133,15 +133,15 @@ typedef struct qset_runs
 } qset_runs;
 
 /*
- * Cut all runs into "shards" shards, by samples of the keys.  Every process computes the same cuts.
- * QB_MISMATCH: the elements of the runs have different types.  QB_NO_MEMORY.
+ * Cut all runs into "shards" shards, by samples of the keys.  Every process computes the same
+ * cuts.  QB_MISMATCH: the elements of the runs have different types.  Other error: QB_NO_MEMORY.
  */
 extern qb_status qset_runs_cut(qset_runs *runs, uint32_t shards);
 
 /*
  * A shard is a collection whose arrays the caller allocates, with the lengths that
  * qset_shard_room() returns.  qset_shard_elements() fills low[], high[] and universe.
- * qset_shard_sets() fills id[], offset[], rank[], sets and elements.  QB_NO_MEMORY.
+ * qset_shard_sets() fills id[], offset[], rank[], sets and elements.  Error: QB_NO_MEMORY.
  */
 typedef struct qset_room
 {
@@ -155,7 +155,7 @@ extern qb_status qset_shard_elements(const qset_runs *runs, uint32_t shard, qset
 extern void qset_shard_number(const qset_runs *runs, uint32_t shard, uint64_t first);
 extern qb_status qset_shard_sets(const qset_runs *runs, uint32_t shard, qset_collection *out);
 
-/* Join all shards into one collection.  QB_NO_MEMORY or QB_TOO_MANY. */
+/* Join all shards into one collection.  Errors: QB_NO_MEMORY, QB_TOO_MANY. */
 extern qb_status qset_runs_join(const qset_collection *shard, uint32_t shards, const qb_keys *keys,
 								qset_collection *out, const qb_memory *memory);
 

@@ -51,7 +51,7 @@ qset_collection_copy(qset_collection *to, const qset_collection *from, const qb_
 
 /*
  * Turn lists of elements in any order into sets: sort each list, drop duplicates, and close the
- * gaps.  QB_NO_MEMORY.
+ * gaps.  Error: QB_NO_MEMORY.
  */
 extern qb_status qset_collection_sort(qset_collection *c, const qb_memory *memory);
 
@@ -87,7 +87,7 @@ qset_collections_match(const qset_collection *a, const qset_collection *b)
 
 /*
  * Set map[rank in "from"] to the rank of the same element in "to", or to UINT32_MAX if "to" lacks
- * the element.  Takes time proportional to both universes.  QB_MISMATCH.
+ * the element.  Takes time proportional to both universes.  Error: QB_MISMATCH.
  */
 extern qb_status
 qset_collection_map(const qset_collection *from, const qset_collection *to, uint32_t *map);
@@ -95,7 +95,7 @@ qset_collection_map(const qset_collection *from, const qset_collection *to, uint
 /*
  * Number the elements of two collections in ascending order.  An element of both collections gets
  * one number: number_a[rank in a] = number_b[rank in b].  "numbers" is the number of distinct
- * elements.  QB_MISMATCH.
+ * elements.  Error: QB_MISMATCH.
  */
 extern qb_status qset_collection_join(const qset_collection *a, const qset_collection *b,
 									  uint32_t *number_a, uint32_t *number_b, uint64_t *numbers);
@@ -150,10 +150,10 @@ qset_element_compare(const qset_collection *a, uint64_t i, const qset_collection
  * number has as few bytes as possible, with seven bits in each byte, the lowest first.  The upper
  * bit is set in all bytes but the last.
  *
- *	elements	integers: the first in 8 bytes, each next as its distance to the
+ *	elements	integers: the first in 8 bytes, each later one as its distance to the
  *				one before, minus 1; fingerprints: 16 bytes, upper half first
- *	a set		its id, the first in 8 bytes, each next as distance minus 1; its
- *				size minus 1; its first rank; of each next the distance minus 1
+ *	a set		its id, the first in 8 bytes, each later id as distance minus 1; its
+ *				size minus 1; its first rank; each later rank as distance minus 1
  */
 
 /*

@@ -64,7 +64,7 @@ qset_dictionary_of_all(qset_dictionary *l, const uint64_t *low, const uint64_t *
 
 /*
  * Set rank[code] to the index of the code's key in ascending order of the keys.  Write the keys in
- * this order to low[] and high[].  QB_NO_MEMORY.
+ * this order to low[] and high[].  Error: QB_NO_MEMORY.
  */
 extern qb_status qset_dictionary_rank(const qset_dictionary *l, uint32_t *rank, uint64_t *low,
 									  uint64_t *high, const qb_memory *memory);

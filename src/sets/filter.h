@@ -72,8 +72,8 @@ qset_filter_pass(const qset_filter *f, uint64_t common, uint64_t either)
 }
 
 /*
- * Return the least count with which a set of this size can pass with any other set: J <= common /
- * union <= common / size.
+ * Return the least number of common elements with which a set of this size can pass.  This number
+ * is at least min_count, and follows from J <= common / union <= common / size.
  */
 QB_INLINE uint64_t
 qset_filter_least(const qset_filter *f, uint64_t size)
@@ -157,14 +157,14 @@ extern int qset_order_of(const char *name);
 /*
  * ---- signatures of sets: a bound of the common elements, without reading elements ----
  *
- * A signature is an array of bits, and each element of a set sets one bit.  A bit that is set in
- * only one of two signatures is set by an element that the other set lacks.  So with d such bits
+ * A signature is an array of bits, and each element of a set sets one bit.  If a bit is set in only
+ * one of two signatures, the other set lacks the element that sets the bit.  So if d bits differ,
  *
  *   2 * common <= |A| + |B| - d
  *
- * and most candidates of prefixes are excluded before their elements are read (Sandes, Teodoro and
- * Melo, "Bitmap filter", Information Systems 2020).  In a longer signature fewer elements share a
- * bit.  So the length grows with the size of the set: level l has 2^l words, about two bits for
+ * This bound excludes most candidates of prefixes before their elements are read (Sandes, Teodoro
+ * and Melo, "Bitmap filter", Information Systems 2020).  In a longer signature fewer elements share
+ * a bit.  So the length grows with the size of the set: level l has 2^l words, about two bits for
  * each element.  The two halves of a signature, ORed, are the signature of the next lower level.
  * So a row is compared with columns of any level.
  *
@@ -175,7 +175,7 @@ extern int qset_order_of(const char *name);
 /* The number of levels: signatures have 1, 2, 4 ... 64 words. */
 #define QSET_SIGNATURE_LEVELS 7
 
-/* The size of the largest sets of level 0, whose signature is one word. */
+/* The largest size of a set of level 0.  The signature of such a set has one word. */
 #define QSET_SIGNATURE_SETS 32
 
 /* The size of a column, and its signature, for the sieve. */
@@ -197,7 +197,7 @@ typedef struct qset_sieve
 	uint64_t min_count;
 	int least_level; /* the least level of columns that can pass */
 	int most_level;
-	uint64_t row[1 << QSET_SIGNATURE_LEVELS]; /* level l: from index 2^l on, up to most_level */
+	uint64_t row[1 << QSET_SIGNATURE_LEVELS]; /* signatures; level l begins at index 2^l */
 } qset_sieve;
 
 /* Return the level of sets of this size. */

@@ -73,7 +73,7 @@ qset_merge64(const int64_t *a, uint64_t n, const int64_t *b, uint64_t m, int64_t
 
 /*
  * Do the work of a merge, but search each element of the smaller set "a" in "b".  A search starts
- * where the search before it ended, with steps that double.  If "out" is NULL, only count.  O(n
+ * where the preceding search ended, with steps that double.  If "out" is NULL, only count.  O(n
  * log(m / n)).
  */
 extern uint64_t
@@ -87,7 +87,7 @@ qset_gallop64(const int64_t *a, uint64_t n, const int64_t *b, uint64_t m, int64_
 #define QSET_BLOCK       512
 #define QSET_BLOCK_WORDS (QSET_BLOCK / 64)
 
-/* The most columns that one call of sum_columns() can add. */
+/* The maximum number of columns that one call of sum_columns() can add. */
 #define QSET_MAX_COLUMNS 65535
 
 /*
@@ -242,7 +242,7 @@ qset_emit_bits(uint64_t word, uint32_t base, uint32_t *out)
  *	bitmap			O(n + m) and |E|/8 bytes for the smaller
  */
 
-/* The number of merged elements in one piece of merge_search and merge_hash. They take 16 kB. */
+/* The number of merged elements in one piece of merge_search and merge_hash: 16 kB of elements. */
 #define QSET_PIECE 4096
 
 /*

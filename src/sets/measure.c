@@ -2,10 +2,11 @@
  * measure.c
  *		All pairs: measures the input, and makes the prefixes of its sets.
  *
- * The counts are exact: the sets that can be in a pair, the degree of each element (the number of
- * these sets that have it), and the steps of an index, which the degrees determine.  Counting reads
- * each element once.  The steps of prefixes can be counted only after the prefixes are made, so
- * plan.c makes prefixes only if prefixes are likely to be the fastest method.
+ * The following counts are exact: the sets that can be in a pair, the degree of each element, and
+ * the steps of an index.  The degree of an element is the number of these sets that have the
+ * element.  The degrees determine the steps.  Counting reads each element once.  The steps of
+ * prefixes can be counted only after the prefixes are made.  So plan.c makes prefixes only if
+ * prefixes are likely to be the fastest method.
  *
  * src/sets/measure.c
  */
@@ -205,7 +206,7 @@ select_least(const uint32_t *item, uint64_t n, uint64_t length, uint32_t *out)
 
 /*
  * Return the number of elements that at most one set has.  These elements have the least numbers by
- * rarity.  0 for pairs between two collections.
+ * rarity.  Returns 0 for pairs between two collections.
  */
 static uint32_t
 lonely_elements(const qset_preparation *p)
@@ -216,9 +217,9 @@ lonely_elements(const qset_preparation *p)
 }
 
 /*
- * Write the prefix of one set, and return its length.  Elements that no column has, or within one
- * collection no other set, are rarer than all other elements.  These elements count in the length
- * of the prefix, but have no list.
+ * Write the prefix of one set, and return its length.  An element has no list if no column has it
+ * or, within one collection, if no other set has it.  Elements without a list are rarer than all
+ * other elements, and count in the length of the prefix.
  */
 static uint64_t
 take_prefix(const qset_preparation *p, const qset_side *s, uint64_t i, uint32_t *out)

@@ -434,7 +434,10 @@ qset_job_next(qset_job *job, qset_pair *out, uint64_t room, uint64_t *count)
  * pair, from its size.  Cutting takes O(entries) steps.
  */
 
-/* The number of counters read in one step, and of sets of a column of bits added in one step. */
+/*
+ * The number of counters that one step reads, and the number of bits of a heavy element's column
+ * that one step adds.
+ */
 #define SCANNED 16
 #define ADDED   100
 
@@ -563,7 +566,7 @@ qset_best_offer(qset_best *best, const qset_pair *pair)
 	best->count++;
 }
 
-/* The cost of sinking a pair in a heap of millions, in steps: some cache misses. */
+/* The cost of sinking a pair in a heap of millions of pairs, in steps: several cache misses. */
 #define SINK_STEPS 64
 
 /* Repeatedly move the worst of the remaining pairs behind the remaining pairs. */

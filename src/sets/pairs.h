@@ -71,16 +71,16 @@ extern void qset_best_sort(qset_best *best, const qb_memory *memory);
  *					rows, and return pairs sorted by a, then b
  *
  * A "row" is a set of the first collection, and a "column" is a set of the second collection.  A
- * pair within one collection is a row and a later column.  Sets that are too small to pass are
- * dropped before rows and columns are numbered.  In addition to the block a job has one row of
- * counters, never a matrix.
+ * pair within one collection is a row and a later column, unless the request is directed.  Sets
+ * that are too small to pass are dropped before rows and columns are numbered.  In addition to the
+ * block a job has one row of counters, never a matrix.
  *
  * "top" compares each set with all other sets, so within one collection a pair may be found for
  * both of its sets.  After all shards, qset_finish_top() orders each pair so that a < b, and drops
  * duplicates.
  */
 
-/* A variant of a method; "auto" chooses it by cost. */
+/* A variant of a method.  QSET_VARIANT_AUTO chooses the variant by cost. */
 typedef enum qset_variant
 {
 	QSET_VARIANT_AUTO,
@@ -96,7 +96,7 @@ typedef struct qset_request
 	int method;    /* qset_method */
 	int variant;   /* qset_variant */
 	bool directed; /* within one collection: compare each set with all other sets; implied by top */
-	uint64_t memory_limit; /* the most bytes of the block; 0: no limit */
+	uint64_t memory_limit; /* the maximum size of the block in bytes; 0: no limit */
 	const qb_memory *memory;
 } qset_request;
 
@@ -230,8 +230,8 @@ typedef struct qset_job
 
 /*
  * Open a job on a filled block.  Call qset_job_close() also after an error.  Where other functions
- * pause, a job calls "interrupt", unless "interrupt" is NULL.  If the call returns true, the job
- * ends with QB_CANCELLED.
+ * pause, a job calls interrupt->stop(), unless "interrupt" is NULL.  If the call returns true, the
+ * job ends with QB_CANCELLED.
  */
 extern qb_status qset_job_open(qset_job *job, const void *block, const qset_kernels *kernels,
 							   const qb_memory *memory, const qset_interrupt *interrupt);
@@ -294,7 +294,7 @@ typedef struct qset_question
 	uint64_t size;  /* number of all elements of the set */
 	int64_t itself; /* number of the set in the collection, which is no answer; -1: none */
 	qset_filter filter;
-	uint64_t most; /* the most pairs of an answer; QB_NO_ROOM: the answer has more pairs */
+	uint64_t most; /* maximum number of pairs of an answer; QB_NO_ROOM: it has more pairs */
 } qset_question;
 
 typedef struct qset_postings

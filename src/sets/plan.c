@@ -6,7 +6,7 @@
  * The counts of the index are exact.  The counts of prefixes are estimated first, and are exact
  * after the prefixes are made (measure.c).
  *
- * The constants are rough.  A constant of half or twice its value hardly makes the choice worse
+ * The constants are rough.  Halving or doubling a constant hardly makes the choice worse
  * (docs/engineering/sets-methods.md).  "make sets-model" compares the choice with the fastest
  * method.
  *
@@ -39,7 +39,10 @@
 /* The number of sets of each side that fraction_alike() samples. */
 #define SOME_SETS 100
 
-/* The most bytes of all columns of bits, which fit into the second-level cache. */
+/*
+ * The maximum size in bytes of all columns of bits together, which then fit into the second-level
+ * cache.
+ */
 #define MOST_BITS (UINT64_C(4) << 20)
 
 /*
@@ -51,8 +54,8 @@
 #define ENOUGH_HEAD   4096
 
 /*
- * The most bytes of the bitmaps of all sets, unless the request sets a limit or requests these
- * bitmaps.
+ * The maximum size in bytes of the bitmaps of all sets, unless the request sets a limit or requests
+ * these bitmaps.
  */
 #define MOST_RESIDENT (UINT64_C(1) << 30)
 
@@ -155,7 +158,7 @@ fraction_alike(const qset_preparation *p)
 /*
  * Set the costs of the paper's techniques.  Only bitmaps of all sets can be faster than the index.
  * All other techniques are given the cost of the row's bitmap, so that a query that names one of
- * them gets parallel workers.
+ * these techniques gets parallel workers.
  */
 static void
 cost_techniques(qset_preparation *p, double pairs, double alike)
@@ -234,9 +237,9 @@ prefix_count(const qset_preparation *p, double events, double alike)
 
 /*
  * True if the request is for prefixes, or if prefixes are likely to be fastest.  Without a least
- * Jaccard index prefixes seldom are, unless pairs have nearly all elements in common.  The exact
- * number of events is known only after the prefixes are made, which may take as long as a whole
- * search.
+ * Jaccard index prefixes are seldom fastest, unless pairs have nearly all elements in common.  The
+ * exact number of events is known only after the prefixes are made, which may take as long as a
+ * whole search.
  */
 static bool
 prefixes_promise(const qset_preparation *p, double alike)

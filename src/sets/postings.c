@@ -54,9 +54,9 @@ fill_lists(const qset_collection *c, uint64_t *begin, uint32_t *list)
 }
 
 /*
- * Make the lists.  begin[r] first is the number of sets of element r, and then the begin of its
- * list.  Filling the list moves begin[r] to the begin of the next list.  So at the end the array is
- * shifted by one element.
+ * Make the lists.  At first begin[r] is the number of sets of element r, and then it is the begin
+ * of this element's list.  Filling the list moves begin[r] to the begin of the next list.  So at
+ * the end the array is shifted by one element.
  */
 static void
 make_lists(qset_postings *p)

@@ -2,8 +2,8 @@
  * prefix.c
  *		All pairs: fills the index of prefixes, and counts one row by this index.
  *
- * The windows of the row's prefix (see enter_row()) have the columns that share a rare element with
- * the row.  Signatures exclude most of the columns that cannot pass (filter.h).  The common
+ * The windows of the row's prefix (see enter_row()) contain the columns that share a rare element
+ * with the row.  Signatures exclude most of the columns that cannot pass (filter.h).  The common
  * elements of the remaining columns are counted.  A small row is counted by a bitmap, since a merge
  * of small sets loses most time by mispredictions.  A larger row is counted by merging.
  *
@@ -21,8 +21,8 @@
 #define SORT_COST 16
 
 /*
- * If windows have this many columns of each size, sieve_window() searches for the first wanted
- * column.
+ * If a window has more than this many columns of each size on average, sieve_window() searches for
+ * the first wanted column.
  */
 #define MANY_ALIKE 32
 
@@ -69,7 +69,8 @@ size_at(const window *w, uint64_t at)
 
 /*
  * Return the first index of low .. high - 1 whose column has at least "least" elements, or "high".
- * If not by_size, all columns have one size, and "least" is the least number of a column.
+ * If by_size is false, all columns have one size, and the result is the first index whose column
+ * number is at least "least".
  */
 static uint64_t
 first_column(const window *w, uint64_t low, uint64_t high, bool by_size, uint64_t least)
@@ -165,7 +166,7 @@ find_candidates(qset_job *job, const uint64_t *entry, uint64_t entries, const qs
 }
 
 /*
- * Sort the candidates by number, and clear their seen bits.  The candidates of one window mostly
+ * Sort the candidates by number, and clear their seen bits.  The candidates of one window usually
  * have one size, and are then sorted already.
  */
 static void
@@ -296,20 +297,20 @@ qset_candidates_row(qset_job *job)
  * entry is a window of the list.  Two filters exclude columns by their sizes:
  *
  *	filter of sizes		a column is at least J times as large as the row
- *	filter of positions	if the element is the first common element and "behind" row elements
- *						are left, with this element, then at most "behind" elements are
- *						common, which limits the size of the column
+ *	filter of positions	let the element be the first common element, and let "behind" row
+ *						elements be left, including this element; at most "behind"
+ *						elements are common, which limits the size of the column
  *
  * A row's rare elements have short lists and wide windows, and its frequent elements have long
- * lists and narrow windows.  Lists do not have the element's position in the column, because it
- * would take memory and exclude few more candidates.
+ * lists and narrow windows.  Lists do not store the position of the element in each column, because
+ * positions would take memory and exclude few more candidates.
  *
  * Rows are entered in the order of their sizes, too.  So the first column of a list that is large
  * enough only moves forward.
  *
- * Within one collection a row needs later columns only.  A list is sorted by size, and columns of
- * equal size are sorted by number.  So a window that begins with the row's size begins after the
- * row.  All other windows also have earlier columns, which the sieve skips.
+ * With "tail" a row needs only later columns.  A list is sorted by size, and columns of equal size
+ * are sorted by number.  So a window that begins with the row's size begins after the row.  All
+ * other windows also have earlier columns, which the sieve skips.
  */
 
 /* The list of an element. */
@@ -317,10 +318,10 @@ typedef struct list
 {
 	uint64_t begin; /* index of the first column that is large enough for the next rows */
 	uint64_t end;   /* index after the last column in the list */
-	uint64_t row;   /* within one collection: index of the next row in the list */
+	uint64_t row;   /* with "tail": index of the next row in the list */
 } list;
 
-/* A result of qset_filter_most(): the greatest size of a column, for a size of rows. */
+/* A result of qset_filter_most(): the greatest size of a column for rows of one size. */
 typedef struct limit
 {
 	uint64_t size;
@@ -335,7 +336,7 @@ typedef struct windows
 	list *list;            /* by element */
 	uint32_t *order;       /* sets sorted by size: first the columns, then the rows */
 	uint32_t *column_size; /* sizes of columns, by index in the lists */
-	limit *limit;          /* the last result of qset_filter_most(), by elements left */
+	limit *limit;          /* last results of qset_filter_most(), by the number of elements left */
 	uint64_t steps;
 } windows;
 
@@ -444,9 +445,9 @@ most_of(windows *w, uint64_t size, uint64_t behind)
 }
 
 /*
- * Write the windows of a row that have a column.  All other entries remain zero.  "behind" is the
- * number of the row's elements that are left, from the current element of its prefix on.  After the
- * last element of the prefix, too few elements are left for a pair.
+ * Write the windows of a row that contain a column.  All other entries remain zero.  "behind" is
+ * the number of the row's elements that are left, from the current element of its prefix on.  After
+ * the last element of the prefix, too few elements are left for a pair.
  */
 static void
 enter_row(windows *w, uint64_t row, uint64_t size, uint64_t *entry)

@@ -222,7 +222,7 @@ qset_hash_piece(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
  * The techniques exist for comparison with the index (block.c).  QSET_AUTO chooses only one of
  * them, BI-naive.  Costs for k sets of n elements:
  *
- *	merge, search, merge_search, merge_hash		k pairs (above)
+ *	merge, search, merge_search, merge_hash		k pairs (costs: kernels.h)
  *	hash		the row hashed once, k n probes		paper: HI, multiple
  *	bitmap		the row's bitmap, k n probes		paper: BI-dynamic
  *				or k |E|/512 vectors				paper: BI-naive

@@ -15,7 +15,7 @@
  * its mask selects.  Paper: Algorithms 2 and 3.  The table has n buckets of m counters, where m is
  * 32, 16 or 8.  An operation accesses 4, 2 or 1 neighbouring sectors of 32 bytes, while thread
  * accesses d random sectors.  The keys of a bucket share its counters, so estimates are less
- * accurate than those of thread.  The error grows as m gets smaller.
+ * accurate than the estimates of thread.  The error grows as m gets smaller.
  *
  * Invariants: the sum of a bucket's counters is d times the weight of its keys, and no counter
  * exceeds this weight.  The sum of the table is d * N.

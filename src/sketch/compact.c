@@ -137,7 +137,7 @@ add_small(qs_sketch *into, uint32_t width, const qs_small_block *block)
 	return QB_OK;
 }
 
-/* The most blocks of one key that wait while their buckets are prefetched. */
+/* The largest number of blocks of one key that wait while their buckets are prefetched. */
 #define WAITING 64
 
 typedef struct waiting
@@ -285,7 +285,7 @@ is_multiple(unsigned __int128 sum, uint32_t of)
 	return sum >> 64 == 0 ? (uint64_t) sum % of == 0 : sum % of == 0;
 }
 
-/* Updates the bounds of N after all blocks of a bucket of a device part. */
+/* Updates the bounds of N after all blocks of a device part's bucket were read. */
 static void
 device_bucket_ends(findings *f)
 {

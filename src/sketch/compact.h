@@ -4,8 +4,8 @@
  *
  * In a sketch of few keys most counters are zero, and most other counters fit in one byte.  The
  * compact encoding is for stored sketches.  A compact sketch can be read as a whole or in pieces,
- * but cannot be changed, so only views are compact.  qs_copy() makes a dense copy of a compact
- * view.
+ * but cannot be changed.  So only views, and sketches that qs_compact_from_keys() makes for
+ * writing, are compact.  qs_copy() makes a dense copy of a compact view.
  *
  * The encoding divides the counters into an array of blocks:
  *
@@ -29,15 +29,16 @@
  *	data				for each present block, in their order:
  *						- varint: the number of absent blocks since the preceding present block,
  *						  or since the start of the group
- *						- blocks of more than one counter: a bit for each counter that is not zero,
- *						  in 1 (m = 8), 2 (16) or 4 bytes
+ *						- blocks of more than one counter: a mask with a bit for each counter, set
+ *						  if the counter is not zero; 1 byte if m = 8, 2 bytes if m = 16, else 4
  *						- varint: each counter that is not zero
  *
  * A varint has 7 bits in each byte, the lowest first.  The top bit of a byte says that another byte
  * follows.  A varint must be as short as possible.
  *
  * A sketch that is not explicit is written in compact encoding if the body takes at most three
- * quarters of the bytes of the sketch's tables.  Otherwise it is written in dense encoding.
+ * quarters of the bytes of the sketch's tables.  If the body takes more bytes, the sketch is
+ * written in dense encoding.
  *
  * To find a key, a reader reads the ends of the key's group, and the data of the group.  A group
  * has about 16 present blocks on average.  An attacker can choose keys whose blocks are all in one
@@ -82,7 +83,7 @@ typedef struct qs_block_reader
 	bool damaged; /* true if qs_compact_write() cannot have written these bytes */
 } qs_block_reader;
 
-/* The most bytes of one block. */
+/* The maximum size of one block in bytes. */
 #define QS_BLOCK_BYTES (10 + 4 + QS_MASK_BITS_MAX * 10)
 
 extern qs_block_layout qs_blocks_of(const qs_params *p);
@@ -90,7 +91,7 @@ extern qs_block_layout qs_blocks_of(const qs_params *p);
 /* Returns s; a group has 2^s blocks. */
 extern uint32_t qs_group_shift(uint64_t blocks, uint64_t present);
 
-/* Returns the most bytes of a compact body that replaces tables of "dense" bytes. */
+/* Returns the maximum size in bytes of a compact body that replaces tables of "dense" bytes. */
 QB_INLINE uint64_t
 qs_compact_most(uint64_t dense)
 {
@@ -279,7 +280,7 @@ typedef struct qs_single
 {
 	uint32_t depth; /* d; 0: the sketch has no such blocks */
 	uint32_t head;  /* bytes of gap and mask */
-	uint64_t used;  /* mask of the bytes of a word that d counters take */
+	uint64_t used;  /* mask of the d lowest bytes of a word */
 } qs_single;
 
 /*

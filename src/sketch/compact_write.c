@@ -5,8 +5,8 @@
  * A sketch is measured each time that it is stored, even if it is then written in dense encoding.
  * So the first pass over the tables only counts bytes.  If most blocks are present, the first pass
  * counts all blocks in loops that vectorize.  If few blocks are present, the first pass finds the
- * present blocks before it counts.  It ends when the counters take too many bytes for the compact
- * encoding.
+ * present blocks before it counts.  The first pass ends early if the blocks take too many bytes for
+ * the compact encoding.
  *
  * The second pass measures the gaps between blocks.  The second pass is needed only if a gap can
  * take two bytes, as in large groups.  The third pass writes.  If the processor has fast loops
@@ -119,8 +119,8 @@ count_block(const qs_sketch *sk, uint32_t width, uint64_t first, uint64_t count,
 }
 
 /*
- * Counts the present blocks of a word, with one call for each.  If few blocks are present, this is
- * faster than a loop over all blocks.
+ * Counts the present blocks of a word, with one call for each.  If few blocks are present, these
+ * calls are faster than a loop over all blocks.
  */
 static void
 count_few(const qs_sketch *sk, uint32_t width, uint64_t first, uint64_t bits, tally *all)
@@ -173,8 +173,8 @@ varint_bytes(uint64_t v)
 }
 
 /*
- * Moves to the next word that has a present block, unless the current word has a present block that was not visited yet.  False: no
- * block is left.
+ * Moves to the next word with a present block, unless a present block of the current word was not
+ * visited yet.  False: no block is left.
  */
 static bool
 walk_block(walk *w)
@@ -554,8 +554,8 @@ qs_presence_all(const qs_sketch *sk, uint64_t *presence)
 }
 
 /*
- * Writes the numbers of the blocks that have a key's counters to "block".  Returns how many blocks
- * they are.
+ * Writes to "block" the numbers of the blocks that contain a key's counters.  Returns the number of
+ * these blocks.
  */
 static uint32_t
 blocks_of_key(const qs_sketch *sk, uint64_t hv, uint64_t *block)

@@ -124,8 +124,8 @@ qs_blocks_end(qs_block_writer *w)
 #define QS_SHORT 128
 
 /*
- * The most bytes that writing a short block (gap, mask and counters) changes.  The last 8 bytes are
- * beyond the block, and the next block overwrites them.
+ * The maximum number of bytes that writing a short block (gap, mask and counters) changes.  The
+ * last 8 bytes are beyond the block, and the next block overwrites them.
  */
 #define QS_SHORT_BLOCK (10 + 4 + QS_MASK_BITS_MAX + 8)
 

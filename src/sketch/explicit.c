@@ -268,17 +268,18 @@ qs_explicit_check(const qs_sketch *sk)
 /*
  * ---- sorting the entries of an explicit sketch by fingerprint, for writing ----
  *
- * Entries are distributed by the highest bits in which they differ, into about as many buckets as
- * there are entries.  After this pass, hashes and close integers are within a few positions of
- * their final position, and one insertion sort finishes.  A bucket with many entries is distributed
- * again.  So integers of both signs take several passes, and so do numbers with a few outliers.
- * Each recursion uses further bits, so at most 64 / DIGIT_MIN calls are nested.
+ * Entries are distributed into buckets by the highest bits in which they differ.  The number of
+ * buckets is about the number of entries.  After this pass, hashes and close integers are within a
+ * few positions of their final position, and one insertion sort finishes.  A bucket with many
+ * entries is distributed again.  Integers of both signs, and numbers with a few outliers, fill only
+ * a few buckets in one pass, so they take several passes.  Each recursion uses further bits, so at
+ * most 64 / DIGIT_MIN calls are nested.
  */
 
-/* Only the insertion sort sorts buckets of at most this many entries. */
+/* Buckets of at most this many entries are not distributed again. */
 #define FEW 16
 
-/* The least and the most bits of a digit. */
+/* The minimum and the maximum number of bits of a digit. */
 #define DIGIT_MIN 5
 #define DIGIT_MAX 11
 

@@ -2,8 +2,8 @@
  * format.h
  *		The byte format of a sketch, version 1.
  *
- * A header of 60 bytes and a body, in little-endian order.  In PostgreSQL a varlena header of 4
- * bytes comes first, so the body starts at byte 64.
+ * The format has a header of 60 bytes and a body, in little-endian order.  In PostgreSQL a varlena
+ * header of 4 bytes comes first, so the body starts at byte 64.
  *
  *	offset	bytes	field
  *	0		3		magic "QSK"
@@ -76,8 +76,9 @@ typedef struct qs_flat
 extern qs_flat qs_flat_of(const qs_sketch *sk);
 
 /*
- * qs_flat_of() with the presence bitmap of a dense sketch (compact_write.h), or NULL.  Skips blocks
- * whose bits are 0.  The bitmap is read again when the sketch is written.
+ * Does the work of qs_flat_of().  "presence" is the presence bitmap of a dense sketch
+ * (compact_write.h), or NULL.  Skips blocks whose bits are 0.  The bitmap is read again when the
+ * sketch is written.
  */
 extern qs_flat qs_flat_present(const qs_sketch *sk, const uint64_t *presence);
 
@@ -87,7 +88,7 @@ extern qs_flat qs_flat_present(const qs_sketch *sk, const uint64_t *presence);
  */
 extern qs_flat qs_flat_tables(const qs_sketch *sk);
 
-/* qs_flat_of() for a sketch in a list of top keys. */
+/* Does the work of qs_flat_of() for a sketch in a list of top keys. */
 extern qs_flat qs_flat_listed(const qs_sketch *sk);
 
 /*
@@ -123,11 +124,11 @@ extern qb_status qs_open(qs_sketch *view, const uint8_t *bytes, uint64_t length)
  */
 extern qb_status qs_validate(const uint8_t *bytes, uint64_t length);
 
-/* qs_validate() that pauses by "memory".  A pause may jump out. */
+/* Does the work of qs_validate(), and pauses by "memory".  A pause may jump out. */
 extern qb_status
 qs_validate_pausing(const uint8_t *bytes, uint64_t length, const qb_memory *memory);
 
-/* qs_validate_pausing() for a sketch in a list of top keys. */
+/* Does the work of qs_validate_pausing() for a sketch in a list of top keys. */
 extern qb_status qs_validate_listed(const uint8_t *bytes, uint64_t length, const qb_memory *memory);
 
 /* Returns the bytes of the smallest dense encoding with these parameters. */

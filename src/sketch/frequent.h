@@ -10,12 +10,13 @@
  *
  * The threshold is computed from the estimates of a sample of rows.  A key with estimate e has
  * about e rows.  If r sampled rows have this estimate, and each stands for s rows, the rows belong
- * to about r * s / e keys.  If keys share counters, their estimates are larger than their counts,
- * and the estimate of the number of keys is too low, perhaps by a factor of hundreds.  The table
- * has slots for so many keys, too.  If the table is full, it drops keys, and records the largest
- * estimate of a dropped key.  The counts of all keys with larger estimates are complete.
+ * to about r * s / e keys.  If keys share counters, their estimates are larger than their counts.
+ * The estimate of the number of keys is then too low, perhaps by a factor of hundreds.  The table
+ * has enough slots for this larger number of keys, too.  A full table drops keys, and records the
+ * largest estimate of a dropped key.  The counts of all keys with larger estimates are complete.
  *
- * At the end the keys with the largest counts are collected, at least as many as requested.
+ * At the end the keys with the largest counts are collected.  Their number is at least the
+ * requested number, if enough keys were counted.
  *
  * Estimates are rounded down to steps.  There are 32 steps between two powers of two.
  *
@@ -33,12 +34,12 @@
 #define QS_STEP_BITS      5
 #define QS_ESTIMATE_STEPS ((63 - QS_STEP_BITS + 1) << QS_STEP_BITS)
 
-/* The most keys that can be requested. */
+/* The maximum number of requested keys. */
 #define QS_FREQUENT_WANTED (UINT64_C(1) << 20)
 
 /*
- * The least and the most slots of a table, and about the most slots of all tables that are filled
- * together.  The number of slots of a table is a power of two.
+ * The minimum and the maximum number of slots of a table, and the approximate maximum for all
+ * tables that are filled together.  The number of slots of a table is a power of two.
  */
 #define QS_FREQUENT_LEAST (UINT64_C(1) << 12)
 #define QS_FREQUENT_MOST  (UINT64_C(1) << 22)
@@ -56,7 +57,7 @@
 /* Number of rows that are sampled of each batch. */
 #define QS_FREQUENT_SAMPLE 65536
 
-/* The most slots that are probed for one key. */
+/* The maximum number of slots that are probed for one key. */
 #define QS_FREQUENT_PROBES 64
 
 typedef struct qs_frequent_key
@@ -106,7 +107,7 @@ qs_frequent_bytes(uint64_t slots)
 	return (slots + 1) * sizeof(qs_frequent_key);
 }
 
-/* Returns the step of an estimate, which is at least 0. */
+/* Returns the step of an estimate.  The estimate is at least 0. */
 QB_INLINE uint32_t
 qs_step_of(int64_t estimate)
 {

@@ -319,7 +319,7 @@ qs_noise_mean(const qs_noise *noise)
 	return sum;
 }
 
-/* Returns the first bin beyond which noise has a chance of at most "tail". */
+/* Returns the first bin such that noise beyond the bin has a chance of at most "tail". */
 static uint32_t
 find_bin(const qs_noise *noise, double tail)
 {
@@ -339,7 +339,8 @@ find_bin(const qs_noise *noise, double tail)
 }
 
 /*
- * Interpolates the quantile within its bin.  Returns its rank, 1 .. width, among the bin's values.
+ * Interpolates the quantile within its bin.  Returns the quantile's rank, 1 .. width, among the
+ * bin's values.
  */
 static uint64_t
 rank_in_bin(const qs_noise *noise, uint32_t bin, double tail)
@@ -357,8 +358,8 @@ rank_in_bin(const qs_noise *noise, uint32_t bin, double tail)
 }
 
 /*
- * For several probes the error is the last value of the bin.  The rarest noise may be that of a
- * single heavy key, which may be anywhere in the bin.
+ * For several probes the error is the last value of the bin.  A single heavy key may cause the
+ * rarest noise, and this noise may be anywhere in the bin.
  */
 int64_t
 qs_noise_error(const qs_noise *noise, double confidence, uint64_t probes)
@@ -438,7 +439,7 @@ qs_subset_minimum(const uint64_t *value, uint32_t count, uint32_t k)
 static double
 sum_of_products(const double *fraction, uint32_t k)
 {
-	double sum[QS_SF_WIDTH + 1] = { 1 }; /* sum[i]: of products of i fractions */
+	double sum[QS_SF_WIDTH + 1] = { 1 }; /* sum[i]: sum of the products of i fractions */
 	uint32_t i, j;
 
 	for (j = 0; j < QS_SF_WIDTH; j++)
@@ -495,8 +496,8 @@ qs_fat_chances(const uint64_t *cell, uint32_t stride, const uint32_t *size, uint
 #define MODEL_BUCKETS_MAX 4096
 
 /*
- * The largest average of a model's counters.  The value exceeds 255, the largest counter of one
- * byte.
+ * The largest average number of keys of a model's counter.  If each key has weight 1, such a
+ * counter exceeds 255, the largest counter of one byte.
  */
 #define MODEL_COUNT 512
 
@@ -596,7 +597,7 @@ build_model(qs_sketch *model, const qs_params *params, double in_bucket, const q
 	return status == QB_OK ? fill_model(model, keys, &g) : status;
 }
 
-/* Computes the error of a sketch that has "times" as many keys per bucket as the model. */
+/* Computes the error of a sketch.  Its number of keys per bucket is "times" the model's number. */
 static qb_status
 measure_model(qs_forecast *forecast, const qs_sketch *model, double times, double confidence,
 			  const qb_memory *memory)

@@ -51,16 +51,16 @@ qs_bin_start(uint32_t bin)
  * computed exactly from the table.
  *
  * For a key that was added, the noise has the distribution of the table without this key.  The
- * chance that this noise exceeds a limit is at most that for the whole table.
+ * chance that this noise exceeds a limit is at most the chance for the whole table.
  *
  * A confidence applies to one key that was chosen without knowledge of the sketch.  Among n probed
  * keys, those with the largest estimates tend to have the most noise.  So an error for probed keys
  * must hold for all n keys.  It holds if the noise of each key exceeds the error with a chance of
  * at most (1 - confidence) / n.  The keys need not be independent.
  *
- * Because masks come from a table (params.h), a key has the mask of a heavy key somewhat more often
- * than if masks were drawn from all C(m, d) masks.  This matters for rare, large noise.  So the
- * error for several probes includes this effect.
+ * Masks come from a table (params.h).  So a key has the mask of a heavy key somewhat more often
+ * than if masks were drawn from all C(m, d) masks.  The effect matters for rare, large noise.  So
+ * the error for several probes includes this effect.
  *
  * qs_noise contains the distribution.  qs_noise_init() measures a sketch once, and then qs_noise
  * gives the error for any confidence.  Measuring takes two passes over the table and up to 120 kB
@@ -74,9 +74,9 @@ qs_bin_start(uint32_t bin)
  * counts, the error is the larger count, and holds more often than requested.
  *
  * Estimates of a full or device part of sf come from slim counters.  The noise of heavy keys in
- * slim counters is smaller than that of absent keys.  So the error of heavy keys holds more often
- * than requested.  For one probe, masks are treated as drawn from all C(m, d) masks.  This is
- * nearly true if the table has at least C(m, d) / m masks.
+ * slim counters is smaller than the noise of absent keys.  So the error of heavy keys holds more
+ * often than requested.  For one probe, masks are treated as drawn from all C(m, d) masks.  This
+ * treatment is nearly right if the table has at least C(m, d) / m masks.
  *
  * Derivations and measured calibration: docs/engineering/accuracy.md.
  */
@@ -125,7 +125,10 @@ extern double qs_noise_mean(const qs_noise *noise);
  */
 extern int64_t qs_noise_error(const qs_noise *noise, double confidence, uint64_t probes);
 
-/* Returns bounds of a key's count from its estimate and the sketch's error, which is at least 0. */
+/*
+ * Returns bounds of a key's count from its estimate and the sketch's error.  The error is at least
+ * 0.
+ */
 extern qs_bounds qs_bounds_of(int64_t estimate, int64_t error);
 
 /*
@@ -135,7 +138,7 @@ extern qs_bounds qs_bounds_of(int64_t estimate, int64_t error);
  * compute the chance that a counter is the minimum of a random choice.
  */
 
-/* Sort values in ascending order. */
+/* Sorts values in ascending order. */
 extern void qs_values_sort(uint64_t *value, uint32_t count);
 
 /*
@@ -144,9 +147,7 @@ extern void qs_values_sort(uint64_t *value, uint32_t count);
  */
 extern void qs_subset_chances(uint32_t count, uint32_t k, double *chance);
 
-/*
- * Returns the mean of the minimum of k of "count" ascending values, over all choices of k values.
- */
+/* Averages the minimum of k values over all choices of k of "count" ascending values. */
 extern double qs_subset_minimum(const uint64_t *value, uint32_t count, uint32_t k);
 
 /*
@@ -160,7 +161,7 @@ extern uint32_t qs_fat_chances(const uint64_t *cell, uint32_t stride, const uint
 
 /* ---- the measurement ---- */
 
-/* The most counters that are read for one probe. */
+/* The maximum number of counters that are read for one probe. */
 #define QS_NOISE_COUNTERS (UINT64_C(1) << 22)
 
 /* Returns the number of buckets that are read for this many probes, or 0 in explicit encoding. */
@@ -185,15 +186,15 @@ qs_noise_measure(qs_noise *noise, const qs_sketch *sk, uint64_t probes, const qb
  * The minimum of d of these counters, averaged over all choices of d, is an unbiased estimate of
  * the noise in the key's minimum.  The mean of these counters is an unbiased estimate of the noise
  * in the mean of the key's counters.  Subtracting the noise gives two unbiased estimates, by
- * minimum and by mean.  They are mixed by a weight that is measured for each sketch (qs_noise).  If
- * many light keys make the noise, the estimate by mean has nearly all weight.  If few heavy keys
- * make the noise, the estimate by minimum has all weight.
+ * minimum and by mean.  These two estimates are mixed by a weight that is measured for each sketch
+ * (qs_noise).  If many light keys make the noise, the estimate by mean has nearly all weight.  If
+ * few heavy keys make the noise, the estimate by minimum has all weight.
  *
  * Unbiased estimates may be negative.  Estimates of rare keys are negative about as often as
  * positive, so sums and averages of estimates have no bias.  For a single key, the estimate is more
  * accurate after clipping to 0 .. minimum.
  *
- * If the minimum is exact for most keys of a sketch, it is more accurate than the unbiased
+ * If the minimum is exact for most keys of a sketch, the minimum is more accurate than the unbiased
  * estimate.
  *
  * Derivations and measurements: docs/engineering/accuracy.md.
@@ -202,7 +203,7 @@ qs_noise_measure(qs_noise *noise, const qs_sketch *sk, uint64_t probes, const qb
 /* True if qs_estimate_unbiased() needs the noise of this sketch. */
 extern bool qs_unbiased_needs_noise(const qs_sketch *sk);
 
-/* qs_noise_measure(), which also measures what unbiased estimates need. */
+/* Does the work of qs_noise_measure(), and also measures what unbiased estimates need. */
 extern qb_status
 qs_noise_init(qs_noise *noise, const qs_sketch *sk, uint64_t probes, const qb_memory *memory);
 
@@ -219,9 +220,9 @@ qs_estimate_unbiased(const qs_sketch *sk, const qs_noise *noise, uint64_t finger
  * A slim counter is the maximum of z cells, so the cell of a heavy key hides the other cells of its
  * sub-bucket.  The noise of a key falls as its count grows, from the noise of an absent key to the
  * noise of its own cells.  A device part has no fat table, so the distribution of cells is derived
- * from that of the slim counters, each the maximum of z independent cells.  From the distribution
- * of cells follows g(f), the average estimate of a key of count f.  The unbiased estimate is the
- * inverse of g.
+ * from the distribution of the slim counters.  Each slim counter is the maximum of z independent
+ * cells.  From the distribution of cells follows g(f), the average estimate of a key of count f.
+ * The unbiased estimate is the inverse of g.
  *
  * Unlike all other unbiased estimates, this estimate is approximate.  It treats cells as
  * independent, and as equally distributed in all buckets.  So it does not notice a heavy key in the
@@ -234,10 +235,10 @@ qs_estimate_unbiased(const qs_sketch *sk, const qs_noise *noise, uint64_t finger
  * ---- forecasting the error of a sketch of some size, before it is built ----
  *
  * The contents of a bucket do not depend on the number of other buckets.  So the error of a sketch
- * is measured in a model, which has the sketch's number of keys per bucket but fewer buckets.  Its
- * keys have equal counts, and are pseudorandom but the same in each forecast.  A model works for
- * every structure and depth.  docs/engineering/accuracy.md compares these measurements with
- * formulas.
+ * is measured in a model, which has the sketch's number of keys per bucket but fewer buckets.  The
+ * model's keys have equal counts, and are pseudorandom but the same in each forecast.  A model
+ * works for every structure and depth.  docs/engineering/accuracy.md compares these measurements
+ * with formulas.
  *
  * If a bucket has too many keys, the model has fewer keys per bucket, and their noise is scaled as
  * the noise of sums.  The mean of the noise grows with the number of keys.  The distance of the
@@ -264,11 +265,10 @@ typedef struct qs_forecast
 /* The expected contents of a sketch. */
 typedef struct qs_load
 {
-	double total; /* sum of all weights; the number of rows, if each has weight 1 */
-	double keys;  /* distinct keys, at least 1 */
-	const int64_t
-		*weight; /* weights of sampled keys, 0 .. QS_FORECAST_WEIGHT; NULL: all are total / keys */
-	uint64_t weights; /* length of "weight", whose mean is total / keys */
+	double total;          /* sum of all weights; the number of rows, if each has weight 1 */
+	double keys;           /* distinct keys, at least 1 */
+	const int64_t *weight; /* sampled weights, 0 .. QS_FORECAST_WEIGHT; NULL: total / keys each */
+	uint64_t weights;      /* length of "weight", whose mean is total / keys */
 } qs_load;
 
 /*

@@ -236,7 +236,7 @@ remove_explicit(qs_sketch *into, const qs_sketch *from)
 	return done < n ? QB_UNDERFLOW : QB_OK;
 }
 
-/* Subtract a sketch that is not compact. */
+/* Subtracts a sketch that is not compact. */
 static qb_status
 subtract(qs_sketch *into, const qs_sketch *from)
 {
@@ -323,9 +323,9 @@ slice_of(const qs_sketch *sk, qs_slice units)
 }
 
 /*
- * Allocates the high buckets that adding to a slice may need: one for each bucket with a counter of
- * 256 or more, and one for each high bucket of "from".  For a slice in place accumulate() would
- * allocate too few: at most as many high buckets as the slice has buckets.
+ * Allocates the high buckets that adding to a slice may need.  A bucket needs a high bucket if it
+ * will have a counter of 256 or more, or if it has a high bucket in "from".  For a slice in place,
+ * accumulate() would take the slice's number of buckets for the limit, and allocate too few.
  */
 static qb_status
 reserve(qs_sketch *into, qs_slice to, const qs_sketch *from)

@@ -41,8 +41,8 @@ extern bool qs_mergeable(const qs_sketch *a, const qs_sketch *b);
 extern qb_status qs_merge(qs_sketch *into, const qs_sketch *from);
 
 /*
- * qs_merge() for one of many merges.  May defer work to qs_materialize().  Before qs_materialize(),
- * "into" must not be read or copied, but may be changed and freed.
+ * Does the work of qs_merge() for one of many merges.  May defer work to qs_materialize().  Before
+ * qs_materialize(), "into" must not be read or copied, but may be changed and freed.
  */
 extern qb_status qs_merge_deferred(qs_sketch *into, const qs_sketch *from);
 

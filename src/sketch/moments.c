@@ -40,7 +40,7 @@ typedef struct layout
 	uint32_t m;     /* counters of a bucket */
 	uint32_t d;     /* counters of a key */
 	double unit;    /* how often <a, b>, less its mean, counts a key's product: d - d * d / m */
-	double meeting; /* k of the file's opening comment */
+	double meeting; /* k, as the file's opening comment defines it */
 } layout;
 
 /* Sums of squares and of products of counters after subtraction of their mean. */

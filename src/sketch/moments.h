@@ -4,8 +4,8 @@
  *		sketches.
  *
  * The size of a join, J, is the number of pairs of equal keys.  J is the sum, over all keys, of f *
- * g, where f and g are the key's counts in the two sketches.  For a sketch with itself, J is the
- * second moment of its counts.
+ * g, where f and g are the key's counts in the two sketches.  If a sketch is joined with itself, J
+ * is the second moment of its counts.
  *
  * Let a and b be the same bucket of two sketches, with m counters each.  Let Na and Nb be the sums
  * of their keys' counts, and <a, b> the sum of the products of their counters.  In <a, b> the
@@ -80,7 +80,7 @@ qs_inner_product(const qs_sketch *a, const qs_sketch *b, const qb_memory *memory
  * The second term removes the bias of the logarithm, because E ln U is about ln E U - Var U / (2 (E
  * U)^2).
  *
- * The standard error of D^ is that of U, divided by the slope dU/dD = U ln (1 - p):
+ * The standard error of D^ is the standard error of U, divided by the slope dU/dD = U ln (1 - p):
  *
  *	sqrt (Var U) / (U |ln (1 - p)|)
  *
@@ -97,12 +97,12 @@ qs_inner_product(const qs_sketch *a, const qs_sketch *b, const qb_memory *memory
  * positions with equal chance (params.h).  Let r be the number of bits in a mask whose neighbour at
  * this distance is set, too.  Then r of the mask's m rotations select both a and b.  The mean of r
  * over the table of masks gives s, so the error is right for few masks, too.  Two fat cells of one
- * sub-bucket have s = 0.  For two cells of different sub-buckets s is that of the slim counters,
- * divided by z^2.
+ * sub-bucket have s = 0.  For two cells of different sub-buckets s is the value for their slim
+ * counters, divided by z^2.
  *
  * U includes the counters of buckets that are all zero.  An estimate from the number of zero
  * buckets would be less accurate than from U.  The number of zero buckets does not distinguish one
- * key in a bucket from two keys, although two keys mostly own different counters.
+ * key in a bucket from two keys, although two keys usually own different counters.
  *
  * Limits.  The relative error hardly grows until most counters are in use, and then grows fast.
  * With fewer than QS_DISTINCT_ZEROS zero counters U is no longer nearly normal, and no estimate is

@@ -2,24 +2,23 @@
  * multilevel.c
  *		The multilevel sketch: one-byte counters that overflow into high buckets.
  *
- * Paper: Algorithms 4 and 5 (MSWS).  A low bucket ("table") is one 32-byte
- * sector:
+ * Paper: Algorithms 4 and 5 (MSWS).  A low bucket is one sector of 32 bytes in "table":
  *
  *	byte 0 .. 27	counters, modulo 256
  *	byte 28 .. 31	high index: 0, or 1024 + number of its high bucket
  *
- * A high bucket ("extra") has 32 counters of 4 bytes, or of 8 bytes if wide.  28 counters are used.
- * Counter i of a bucket is low[i] + 256 * high[i].  The paper computes an estimate from two minima,
- * while this code computes the exact value of each counter.  So the sketch does not depend on the
- * order of keys.  Sketches can be merged, and keys can be removed.  The estimates are those of a
- * bucketed sketch with m = 28.  If few counters exceed 255, multilevel takes less than a third of
- * the memory of that sketch.
+ * A high bucket, in "extra", has 32 counters of 4 bytes, or of 8 bytes if wide.  28 counters are
+ * used.  Counter i of a bucket is low[i] + 256 * high[i].  The paper computes an estimate from two
+ * minima, while this code computes the exact value of each counter.  So the sketch does not depend
+ * on the order of keys.  Sketches can be merged, and keys can be removed.  The estimates are equal
+ * to the estimates of a bucketed sketch with m = 28.  If few counters exceed 255, multilevel takes
+ * less than a third of the memory of the bucketed sketch.
  *
  * A low bucket is assigned a high bucket when one of its counters first exceeds 255.  Serialized
  * bytes have the high buckets in the order of their low buckets, without high buckets that are all
  * zero.
  *
- * Invariants: those of a bucketed sketch with m = 28.
+ * The invariants are the invariants of a bucketed sketch with m = 28.
  *
  * src/sketch/multilevel.c
  */

@@ -126,9 +126,9 @@ qs_multilevel_values(const qs_sketch *sk, uint64_t bucket, uint64_t *value)
  * A counter is low + 256 * high, so two tables are added like numbers of two digits.  The first
  * step adds the low counters byte by byte, modulo 256.  The second step adds the carries, and the
  * high counters of "from", to the high counters.  Only buckets with carries, or with a high bucket
- * in "from", need the second step, and the first step lists them.  Both steps process one block of
- * buckets after another, so that a block is still in the cache in the second step.  Subtracting
- * uses borrows instead of carries.
+ * in "from", need the second step, and the first step lists these buckets.  Both steps process one
+ * block of buckets after another, so that a block is still in the cache in the second step.
+ * Subtracting uses borrows instead of carries.
  *
  * After many merges into a sketch nearly all of its buckets have high buckets, and each merge
  * carries into nearly all high buckets.  In this case carries are counted in a separate table
@@ -138,10 +138,10 @@ qs_multilevel_values(const qs_sketch *sk, uint64_t bucket, uint64_t *value)
  * Each instruction set compiles these loops (kernels.h) with a function that adds low buckets.
  * multilevel.c has the plain function.
  *
- * The least memory traffic of a merge: both low tables are read, and one is written.  Each high
- * bucket that changes is read in both sketches and written in one.  A high bucket has four times
- * the bytes of a low bucket, or eight times if it is wide.  A deferred merge accesses only low
- * tables and carries.
+ * A merge has at least the following memory traffic.  Both low tables are read, and one low table
+ * is written.  Each high bucket that changes is read in both sketches and written in one.  A high
+ * bucket has four times the bytes of a low bucket, or eight times if it is wide.  A deferred merge
+ * accesses only low tables and carries.
  */
 
 /* See qs_ops.accumulate. */
@@ -171,11 +171,11 @@ typedef struct qs_carry
 } qs_carry;
 
 /*
- * Adds the counters of "count" low buckets of "from" to those of "into".  If "negative", subtracts
- * the counters.  Lists the buckets that carry or borrow, or that have a high index in "from".
- * Returns the number of listed buckets.  High indexes of "into" do not change.  If "carries" is not
- * NULL, the carries of an addition are counted in it, and only buckets with a high index in "from"
- * are listed.
+ * Adds the counters of "count" low buckets of "from" to the counters of "into".  If "negative",
+ * subtracts the counters.  Lists the buckets that carry or borrow, or that have a high index in
+ * "from".  Returns the number of listed buckets.  High indexes of "into" do not change.  If
+ * "carries" is not NULL, counts the carries of an addition in "carries", and lists only buckets
+ * with a high index in "from".
  */
 typedef size_t (*qs_low_add)(uint8_t *into, const uint8_t *from, size_t count, bool negative,
 							 uint8_t *carries, qs_carry *list);
@@ -326,8 +326,8 @@ qs_low_covers(const uint8_t *into_low, const uint8_t *from_low, uint32_t depth)
 static const uint8_t qs_no_high[QS_HIGH_COUNTERS * 4] = { 0 };
 
 /*
- * qs_low_covers() for buckets with high counters of 4 bytes.  *larger is set if a value needs more
- * than 4 bytes.  If *larger is set, the result is meaningless.
+ * Does the work of qs_low_covers() for buckets with high counters of 4 bytes.  *larger is set if a
+ * value needs more than 4 bytes.  If *larger is set, the result is meaningless.
  */
 QB_INLINE bool
 qs_narrow_covers(const uint8_t *into_low, const uint8_t *into_high, const uint8_t *from_low,
@@ -362,7 +362,7 @@ qs_narrow_covers(const uint8_t *into_low, const uint8_t *into_high, const uint8_
 	return wrong == 0 && (uint64_t) most * depth <= ((uint64_t) upper << 16) + lower;
 }
 
-/* qs_low_covers() for any two buckets. */
+/* Does the work of qs_low_covers() for any two buckets. */
 extern bool
 qs_multilevel_bucket_covers(const qs_sketch *into, const qs_sketch *from, uint64_t bucket);
 

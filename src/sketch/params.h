@@ -8,7 +8,7 @@
  *	half_warp		16	64						buckets
  *	sub_warp		8	32						buckets
  *	multilevel		28	32 (low bucket)			low buckets
- *	sf				8	32 (slim bucket)		slim buckets; fat: z times that
+ *	sf				8	32 (slim), 32 z (fat)	slim buckets; also fat buckets
  *
  * A user gives the size of a sketch: the memory of the counters that queries read, from 1 kB to 512
  * MB.  The size is n times the bytes of a bucket (thread: 4 * d * n bytes).
@@ -47,7 +47,7 @@ typedef enum qs_part
 #define QS_SIZE_MIN         (UINT64_C(1) << 10)
 #define QS_SIZE_MAX         (UINT64_C(1) << 29)
 #define QS_THREAD_DEPTH_MAX 32
-#define QS_DEPTH_MAX        32 /* the most counters per key of any structure */
+#define QS_DEPTH_MAX        32 /* the maximum number of counters per key, for all structures */
 #define QS_Z_MIN            2
 #define QS_Z_MAX            64
 #define QS_EXPLICIT_MAX     2048
@@ -149,10 +149,10 @@ extern bool qs_params_fold(const qs_params *from, const qs_params *to);
 extern bool qs_params_mergeable(const qs_params *a, const qs_params *b);
 
 /*
- * Returns the most distinct keys of an explicit sketch.  Their entries of 16 bytes take at most
- * half of the memory that queries read, and there are at most QS_EXPLICIT_MAX entries.  The limit
- * depends only on the parameters, and folding never raises it.  Each part of an sf sketch has the
- * limit of the full sketch.
+ * Returns the maximum number of distinct keys of an explicit sketch.  Their entries of 16 bytes
+ * take at most half of the memory that queries read, and there are at most QS_EXPLICIT_MAX
+ * entries.  The limit depends only on the parameters, and folding never raises it.  Each part of an
+ * sf sketch has the limit of the full sketch.
  */
 extern uint32_t qs_explicit_limit(const qs_params *p);
 
@@ -175,11 +175,11 @@ qs_has_table(const qs_params *p)
 	return p->part != QS_PART_HOST;
 }
 
-/* Bytes of a sketch's table, and of its extra table (multilevel: of one high bucket). */
+/* Return the bytes of a sketch's table, and of its extra table (multilevel: of one high bucket). */
 extern uint64_t qs_table_bytes(const qs_params *p, bool wide);
 extern uint64_t qs_extra_bytes(const qs_params *p, bool wide);
 
-/* Bytes of all tables, with "high" high buckets. */
+/* Returns the bytes of all tables, with "high" high buckets. */
 extern uint64_t qs_tables_bytes(const qs_params *p, bool wide, uint64_t high);
 
 /*

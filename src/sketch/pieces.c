@@ -9,7 +9,10 @@
 
 #include "sketch/compact_write.h"
 
-/* The most bytes of the tables of a sketch with one bucket: those of a wide full sf sketch. */
+/*
+ * The maximum size in bytes of the tables of a sketch with one bucket.  A wide full sf sketch has
+ * this size.
+ */
 #define ONE_BYTES (QS_SF_WIDTH * (1 + QS_Z_MAX) * 8)
 
 /* Compact data are read in pieces of at most this many bytes.  Most groups are smaller. */
@@ -245,8 +248,8 @@ qs_bucket_counters(const qs_sketch *sk, qs_side side)
 }
 
 /*
- * Reads "count" counters, from counter "first" on.  Each is "stride" counters after the preceding
- * counter.
+ * Reads "count" counters, from counter "first" on.  Consecutive results are "stride" counters apart
+ * in the table.
  */
 QB_INLINE void
 read_values(const uint8_t *table, uint64_t first, uint64_t stride, bool wide, uint64_t *value,
@@ -277,7 +280,7 @@ qs_bucket_read(const qs_sketch *sk, qs_side side, uint64_t bucket, uint64_t *val
 /* ---- walking over the buckets of a sketch that are not all zero ---- */
 
 /*
- * The number of steps that a bucket counts as.  Callers compute with each bucket, so a walk pauses
+ * The steps that are counted for each bucket.  Callers compute with each bucket, so a walk pauses
  * after 4,096 buckets.
  */
 #define BUCKET_STEPS (QB_PATIENCE / 4096)
@@ -356,7 +359,7 @@ read_ahead(qs_walk *walk)
 	return true;
 }
 
-/* Adds the counters of the block that was read to walk->value. */
+/* Adds to walk->value the counters of walk->block. */
 static void
 add_values(qs_walk *walk)
 {

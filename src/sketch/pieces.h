@@ -3,7 +3,7 @@
  *		Reads the bucket of a key from pieces of a stored sketch, or all buckets that are not all
  *		zero.
  *
- * An estimate from a sketch of a megabyte needs only some hundred bytes.  If pieces of a stored
+ * An estimate from a sketch of a megabyte needs only a few hundred bytes.  If pieces of a stored
  * sketch can be read separately, only these bytes are read.  These bytes make a sketch of one
  * bucket (thread: of one counter in each row), which gives the key the same estimate as the whole
  * sketch.
@@ -45,14 +45,14 @@ extern int64_t qs_estimate_compact(const qs_sketch *view, uint64_t hv);
  * cells, one after another).  For thread, which has no buckets, bucket i is counter i of all rows.
  */
 
-/* The most counters of a bucket: those of a fat bucket with the largest z. */
+/* The maximum number of counters in a bucket, which a fat bucket with the largest z has. */
 #define QS_BUCKET_MAX (QS_SF_WIDTH * QS_Z_MAX)
 
-/* Which table of an sf sketch is read.  Every other structure has only one table. */
+/* The table of an sf sketch that is to be read.  Every other structure has only one table. */
 typedef enum qs_side
 {
 	QS_SIDE_ESTIMATE, /* the table from which estimates are made */
-	QS_SIDE_BEST      /* the fat table if there is one */
+	QS_SIDE_BEST      /* the fat table, if the sketch has one */
 } qs_side;
 
 /* True if the fat table of an sf sketch is read. */

@@ -2,23 +2,23 @@
  * sf.c
  *		The sf sketch: slim table on the device, fat table on the host.
  *
- * Paper: Algorithm 6 (SFSWS).  The fat table ("extra") has n buckets of 8 sub-buckets of z cells.
- * A key owns one cell in each of the d sub-buckets that its mask selects.  The slim table ("table")
- * has n buckets of 8 counters.  Each slim counter is the maximum of the z cells of its sub-bucket.
- * Queries read the slim table, which has the size and speed of a sub_warp sketch.  The accuracy of
- * sf is nearly that of a sub_warp sketch of z times the size.
+ * Paper: Algorithm 6 (SFSWS).  The fat table ("extra") has n buckets.  Each bucket has 8
+ * sub-buckets of z cells.  A key owns one cell in each of the d sub-buckets that its mask selects.
+ * The slim table ("table") has n buckets of 8 counters.  Each slim counter is the maximum of the z
+ * cells of its sub-bucket.  Queries read the slim table, which has the size and speed of a sub_warp
+ * sketch.  The accuracy of sf is nearly the accuracy of a sub_warp sketch of z times the size.
  *
  * A device part is only the slim table.  A device part answers queries, and merging adds slim
  * counters.  The sum of two maxima is an upper bound of the maximum of sums, so estimates of merged
- * device parts remain upper bounds.  These estimates can be larger than those of a device part that
- * was made from the merged sketches.  A device part is always dense.  Keys cannot be added, and
- * nothing can be subtracted.
+ * device parts remain upper bounds.  These estimates can be larger than the estimates of a device
+ * part that was made from the merged sketches.  A device part is never explicit.  Keys cannot be
+ * added to a device part, and nothing can be subtracted.
  *
  * A host part is only the fat table.  A host part supports all operations, and a full sketch can be
  * made from a host part.
  *
- * Invariants: the fat table obeys those of a bucketed sketch with m = 8z, and each slim counter is
- * the maximum of its cells.  So the true count <= estimate(fat) <= estimate(slim) <=
+ * Invariants: the fat table obeys the invariants of a bucketed sketch with m = 8z, and each slim
+ * counter is the maximum of its cells.  So the true count <= estimate(fat) <= estimate(slim) <=
  * estimate(sub_warp of the same n and seed).
  *
  * src/sketch/sf.c
@@ -137,7 +137,7 @@ sf_query_one(const qs_sketch *sk, uint64_t hv)
 									 : qs_cells_query_one(sk, fat_of(sk), hv);
 }
 
-/* Adds or subtracts the slim tables of device parts, and the fat tables of all other parts. */
+/* Adds the slim tables of device parts.  For all other parts, adds or subtracts the fat tables. */
 static qb_status
 accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
 {
@@ -154,7 +154,7 @@ accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
  * Checks a slim table without its fat table.  The weight W of a bucket's keys is unknown, but has
  * bounds.  No counter exceeds W, the counters sum to at most d * W, and the cells of the bucket sum
  * to exactly d * W.  True if the bounds of all buckets allow weights with the sum N.  Merging and
- * folding preserve this.
+ * folding preserve this property.
  */
 static bool
 check_device(const qs_sketch *sk)

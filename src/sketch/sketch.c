@@ -229,7 +229,7 @@ qs_prepare(qs_sketch *sk, int64_t weight)
 	return QB_OK;
 }
 
-/* Copy the entries of "from" into the hash table of an empty explicit sketch. */
+/* Copies the entries of "from" into the hash table of an empty explicit sketch. */
 static qb_status
 copy_entries(qs_sketch *to, const qs_sketch *from)
 {

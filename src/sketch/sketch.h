@@ -40,7 +40,10 @@ extern qb_status qs_make_dense(qs_sketch *sk);
  */
 extern qb_status qs_start_dense(qs_sketch *sk, bool wide);
 
-/* qs_start_dense() without a table of masks, for a sketch to which no keys are added. */
+/*
+ * Does the work of qs_start_dense() without making a table of masks, for a sketch to which no keys
+ * are added.
+ */
 extern qb_status qs_start_tables(qs_sketch *sk, bool wide);
 
 /*

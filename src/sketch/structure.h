@@ -35,10 +35,13 @@
 #include "base/status.h"
 #include "sketch/params.h"
 
-/* The most keys of a batch that is hashed and added. */
+/* The maximum number of keys that are hashed and added together. */
 #define QS_BATCH 4096
 
-/* Loops prefetch the counters of the key this many keys ahead, and high buckets half as many. */
+/*
+ * Loops prefetch a key's counters this many keys ahead, and its high bucket half as many keys
+ * ahead.
+ */
 #define QS_PREFETCH_AHEAD 16
 
 /* Bytes of the header of a stored sketch (format.h). */
@@ -95,7 +98,7 @@ typedef struct qs_sketch
 	 * Otherwise NULL and 0.
 	 */
 	uint8_t *carries; /* multilevel: carries of each counter, a byte each */
-	uint32_t carried; /* number of merges counted in "carries"; no byte exceeds it */
+	uint32_t carried; /* number of merges counted in "carries", which no byte exceeds */
 	uint32_t merges;  /* number of merges since qs_materialize() */
 
 	void *remote; /* the engine's data if the tables are on a device, else NULL */
@@ -152,14 +155,14 @@ typedef struct qs_ops
 	 */
 	uint64_t (*live_extra)(const qs_sketch *sk);
 
-	/* Write the dense body, with counters of 8 bytes if "wide", else of 4 bytes. */
+	/* Writes the dense body, with counters of 8 bytes if "wide", else of 4 bytes. */
 	void (*write)(const qs_sketch *sk, bool wide, uint8_t *out);
 
 	/* True if the counters of an opened view obey the structure's invariants. */
 	bool (*check)(const qs_sketch *sk);
 } qs_ops;
 
-/* The mask of hv in a bucket of m counters. */
+/* Returns the mask of hv in a bucket of m counters. */
 QB_INLINE uint32_t
 qs_mask_in(const qs_sketch *sk, uint32_t m, uint64_t hv)
 {

@@ -12,14 +12,15 @@
 #include "sketch/top.h"
 
 /*
- * A list that is merged without its sketch has at most this many times its capacity of candidates.
+ * A list that is merged without its sketch has at most LISTED_MOST times as many candidates as its
+ * capacity.
  */
 #define LISTED_MOST 4
 
 #define FIRST_ROOM  16
 #define MOST_SPARSE 512
 
-/* The number of steps that an estimate counts as.  An estimate may read 32 counters. */
+/* The steps that are counted for each estimate.  An estimate may read 32 counters. */
 #define ESTIMATE_STEPS 64
 
 void
@@ -239,7 +240,7 @@ grow(qs_top *top)
 	return QB_OK;
 }
 
-/* Largest estimates first; equal estimates in a fixed order. */
+/* Orders by descending estimate, and equal estimates by fingerprint. */
 static int
 compare_estimates(const void *a, const void *b)
 {
@@ -311,7 +312,7 @@ qs_top_admit(qs_top *top, const qs_sketch *sk, const qs_top_key *key)
 	return QB_OK;
 }
 
-/* Largest counts first; equal counts in a fixed order. */
+/* Orders by descending count, and equal counts by key. */
 static int
 compare_times(const void *a, const void *b)
 {

@@ -20,7 +20,7 @@
  *				a candidate.
  *	upper		a candidate's weight is at most this: lower + before.  Before the key became a
  *				candidate its weight was at most "before", by its estimate and the bound at that
- *				time.  "upper" never exceeds the sketch's estimate.  Mostly it is far smaller:
+ *				time.  "upper" never exceeds the sketch's estimate.  "upper" is usually far smaller:
  *				a frequent key first occurs when the sketch is nearly empty, and is counted
  *				exactly from then on.  A rare key that shares its counters with a frequent key
  *				has the frequent key's estimate, but a small "lower".
@@ -33,8 +33,8 @@
  * are updated.  So the key's estimate e is at least W, and e is the same for all rows of the key in
  * the batch.
  *
- *	The key was a candidate and remains one.  "lower" was at most W - w and grows by w, so it is at
- *	most W.  "before" does not change.
+ *	The key was a candidate and remains a candidate.  "lower" was at most W - w and grows by
+ *	w, so it is at most W.  "before" does not change.
  *	The key becomes a candidate.  This happens at its first row of weight above 0, because e is the
  *	same for all its rows.  All its later rows are counted, even if the threshold reaches e in
  *	this batch.  So "lower" is w.  The key's weight before the batch was W - w <= e - w.  The key
@@ -50,26 +50,27 @@
  * INT64_MAX, before candidates are updated.  An estimate is at most the total, and "lower" +
  * "before" is at most the estimate.
  *
- * Subtracting (qs_top_subtract) removes the weights of another list, or of a sketch without a list.
- * Let R >= 0 be the weight that is removed from a key.  The other list has bounds r <= R <= r'.
- * For a sketch without a list r' is its estimate, and r is 0, or the exact count if the sketch is
- * explicit.  So max(lower - r', 0) is a lower bound, and lower + before - r is an upper bound.  The
- * estimate of the remaining sketch is an upper bound, too.  A candidate is dropped only if its
- * upper bound is 0.  The bound of all keys that are no candidates still holds, because R >= 0.
- * Estimates become smaller, so the threshold is set to 0.
+ * Subtracting (qs_top_subtract) removes the weights of another list, or of a sketch without a
+ * list.  Let R >= 0 be the weight that is removed from a key.  The other list has bounds r <= R <=
+ * r'.  For a sketch without a list r' is the sketch's estimate, and r is 0, or the exact count if
+ * the sketch is explicit.  So max(lower - r', 0) is a lower bound, and lower + before - r is an
+ * upper bound.  The estimate of the remaining sketch is an upper bound, too.  A candidate is
+ * dropped only if its upper bound is 0.  The bound of all keys that are no candidates still holds,
+ * because R >= 0.  Estimates become smaller, so the threshold is set to 0.
  *
- * Subtracting weights that were never added may remain undetected, as in a sketch.  After this the
- * bounds may be wrong.  The error is detected if a counter would be negative, if an upper bound
- * would be below a lower bound, or if the lower bounds would sum to more than the total.
+ * A subtraction of weights that were never added may remain undetected, as for a sketch.  After
+ * this subtraction the bounds may be wrong.  The error is detected if a counter would be negative,
+ * if an upper bound would be below a lower bound, or if the lower bounds would sum to more than the
+ * total.
  *
  * Merging adds the bounds.  If both lists have a key, their "lower" and "before" are added.  If
  * only one list has a key, its "before" grows by the estimate of the other list's sketch, or by the
- * other list's bound if that is smaller.
+ * other list's bound if this bound is smaller.
  *
- * The sketch never depends on the candidates.  The sketch's bytes are those of a sketch without a
- * list.  Which keys become candidates depends on the order of the rows.  But all keys whose weights
- * exceed the bound are candidates in any order.  If the sketch is explicit, nothing depends on the
- * order.
+ * The sketch never depends on the candidates.  The sketch's bytes are the bytes of a sketch without
+ * a list.  Which keys become candidates depends on the order of the rows.  But all keys whose
+ * weights exceed the bound are candidates in any order.  If the sketch is explicit, nothing depends
+ * on the order.
  *
  * Owned candidates are in an array with a hash table.  The candidates of a view are the sorted
  * entries of the byte format.  If the sketch of a view is explicit, the candidates are the sketch's
@@ -83,7 +84,7 @@
 #include "sketch/format.h"
 #include "sketch/frequent.h"
 
-/* The most keys that a user can request. */
+/* The maximum number of keys that a user can request. */
 #define QS_TOP_MAX 100000
 
 /* The value of qs_top_key.row if no row of the batch has the text. */
@@ -115,7 +116,7 @@ typedef struct qs_top
 	const qb_memory *memory;
 	qs_top_key *key;
 	uint64_t room;
-	uint32_t *slot;      /* hash table of 1 + index, or 0 */
+	uint32_t *slot;      /* hash table: 0, or 1 + index in the low bits (top.c) */
 	uint64_t slots;      /* slots of the hash table, a power of two */
 	uint64_t fresh;      /* candidates from this index on may be new in this batch */
 	int64_t batch_bound; /* the bound when this batch began */
@@ -123,7 +124,7 @@ typedef struct qs_top
 	/* only in views */
 	const uint8_t *entries;
 	uint64_t
-		entry_bytes; /* bytes of an entry: 24, or those of an explicit entry, without "before" */
+		entry_bytes; /* bytes of an entry: 24, or the size of an explicit entry, which has no "before" */
 	const uint8_t *text; /* all texts, a zero byte after each */
 	uint64_t text_bytes;
 } qs_top;
@@ -203,7 +204,7 @@ extern void qs_top_finish(qs_top *top, const qs_sketch *sk);
 
 /*
  * Drops owned candidates whose upper bound is below "least".  If necessary, raises the list's
- * bound, so that it holds for the dropped keys.
+ * bound, so that the bound holds for the dropped keys.
  */
 extern void qs_top_drop_below(qs_top *top, int64_t least);
 
@@ -255,7 +256,7 @@ extern void qs_top_open_list(qs_top *view, const uint8_t *bytes);
  *	3		1		version, 1
  *	4		4		n, 1 .. QS_TOP_MAX
  *	8		4		CRC-32C of all bytes with this field 0
- *	12		1		1: keys have texts; 0: keys are their fingerprints, or there are none
+ *	12		1		1: keys have texts; 0: keys are their fingerprints, or no keys exist
  *	13		1		encoding of the texts: 6 UTF-8; 0 unknown, as the sketch says (qb_text),
  *					or no texts
  *	14		2		reserved, 0
@@ -286,8 +287,8 @@ extern void qs_top_open_list(qs_top *view, const uint8_t *bytes);
  *	encoding, sketch		qs_top_open(): UTF-8, unless the sketch has text of an unknown encoding
  *	texts, family			the caller: numbers have no texts, all other keys have; only the
  *							caller knows families
- *	candidates, bound, sketch	qs_top_open(): of an explicit sketch as above, of another one at
- *							most qs_top_capacity(n); the bound is at most N
+ *	candidates, bound, sketch	qs_top_open(): an explicit sketch: as above; other sketches: at
+ *							most qs_top_capacity(n) candidates, and a bound of at most N
  *	sizes, length			qs_top_open()
  *	entries, sketch			qs_top_validate(): bounds are within the sketch's estimates
  *
@@ -323,7 +324,7 @@ qs_top_open(qs_top *view, qs_sketch *sketch, const uint8_t *bytes, uint64_t leng
 /* Validates untrusted bytes: all rules of this format, and the sketch. */
 extern qb_status qs_top_validate(const uint8_t *bytes, uint64_t length);
 
-/* qs_top_validate() that pauses by "memory".  A pause may jump out. */
+/* Does the work of qs_top_validate(), and pauses by "memory".  A pause may jump out. */
 extern qb_status
 qs_top_validate_pausing(const uint8_t *bytes, uint64_t length, const qb_memory *memory);
 

@@ -12,10 +12,10 @@
  * Two values of k are used.  k = 1 compares the means of counters.  k = d compares minima.  If the
  * bucket has only c < d other counters, k = c is used instead of k = d.
  *
- * If few heavy keys make most of the noise, the difference of minima varies less than that of
- * means.  If many light keys make the noise, the difference of means varies less.  Any mixture with
- * fixed weights is unbiased.  The weight is chosen for the least mean absolute error over absent
- * keys, whose count is zero.
+ * If few heavy keys make most of the noise, the difference of minima varies less than the
+ * difference of means.  If many light keys make the noise, the difference of minima varies more.
+ * Any mixture with fixed weights is unbiased.  The weight is chosen for the least mean absolute
+ * error over absent keys, whose count is zero.
  *
  * src/sketch/unbiased.c
  */
@@ -28,7 +28,8 @@
 #define WEIGHT_STEPS 16
 
 /*
- * The most absent keys on which weights are compared, and the most counters that are read for them.
+ * The maximum number of absent keys for which weights are compared, and the maximum number of
+ * counters that are read for these keys.
  */
 #define PROBES         2048
 #define PROBE_COUNTERS (UINT64_C(1) << 16)
