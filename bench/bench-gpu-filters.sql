@@ -13,9 +13,9 @@ SET parallel_tuple_cost = 0;
 SELECT count(k) FROM ints \g /dev/null
 
 -- Blocked Bloom filters of several sizes; one filter of the standard layout; and filters of
--- frequencies of which a row sets less than one bit, and more than one.  The template of a
--- query is an expression that the planner evaluates, because the column scan accepts only
--- constants.
+-- frequencies in which a row sets less than one bit, or more than one bit, on average.  The
+-- template of a query is an expression that the planner evaluates, because the column scan
+-- accepts only constants.
 CREATE TABLE kinds (number serial, kind text, template text);
 INSERT INTO kinds (kind, template)
 SELECT 'blocked', format('qfilter_new_bloom(%s)', keys)

@@ -30,7 +30,7 @@ DECLARE
     began timestamptz;
     total bigint;
 BEGIN
-    -- one batch before, which allocates the memory
+    -- a first batch, which is not measured, allocates the memory
     PERFORM qsketch_total(gpu_send(seed, keys, 1));
     PERFORM pg_advisory_lock_shared(1), pg_advisory_unlock_shared(1);
     began := clock_timestamp();

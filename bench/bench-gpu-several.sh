@@ -6,8 +6,8 @@
 # ROWS (400000000) of a bigint and an int are in a partition for each core.  A row takes 44 bytes, and its
 # WAL another 44 bytes; rows and WAL should fit into the host's memory.  For LASTS (8) seconds, 8 sessions
 # query sketches of four tables, two sessions for each table.  A table has a sixteenth of the rows, but at
-# most 25 million.  All pages of the partitions must be in cached columns.  Pairs are those of SETS (10000)
-# like ENRON's, made after the paper's description.  For comparison PostgreSQL's count(*) runs with a
+# most 25 million.  All pages of the partitions must be in cached columns.  Pairs are found among SETS
+# (10000) sets like ENRON's, made after the paper's description.  For comparison PostgreSQL's count(*) runs with a
 # process for each core, but at most 32.  The table has the time of the second run, and the number of
 # planned workers.  COUNTS (of "1 2 4" those that the host has) are the numbers of GPUs.
 # QSKETCH_GPU=emulate tries the script without a GPU (default: auto).

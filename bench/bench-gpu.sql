@@ -1,5 +1,5 @@
 -- Compares the GPU with the CPU inside PostgreSQL, and checks which device auto chooses.  Run by
--- bench-gpu.sh with the number of :workers and of :keys. bench-gpu.sh reads the result from
+-- bench-gpu.sh with the number of :workers and of :keys.  bench-gpu.sh reads the result from
 -- "choices".
 
 SET client_min_messages = warning;
@@ -92,7 +92,7 @@ BEGIN
 END $$;
 
 -- The device that auto chose, and whether it is slower than the other device by more than a tenth and
--- a millisecond. auto runs the code of the chosen device, so the smaller of the two medians counts.
+-- a millisecond.  auto runs the code of the chosen device, so the smaller of the two medians counts.
 -- But auto itself may not be slower by a quarter, for example by changing the device during a query.
 CREATE VIEW choices AS
 SELECT *, least(auto, CASE chosen WHEN 'gpu' THEN gpu ELSE cpu END) > 1.1 * least(cpu, gpu) + 1 OR auto > 1.25 * least(cpu, gpu) + 1 AS slower

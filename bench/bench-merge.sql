@@ -11,8 +11,7 @@ CREATE UNLOGGED TABLE ints AS
     SELECT (random() * 1e12)::bigint AS k, 1 + (i % 30) AS day FROM generate_series(1, :rows) AS i;
 VACUUM ANALYZE ints;
 
--- Makes sketches of all rows, of a thirtieth of the rows, and of keys of which few are
--- frequent.
+-- Makes sketches of all rows, of a thirtieth of the rows, and of skewed keys.
 CREATE FUNCTION make_stored(structure text, stored int) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     EXECUTE format('CREATE UNLOGGED TABLE %I AS

@@ -18,7 +18,7 @@ in_sql() {
 	psql -XAtq -v ON_ERROR_STOP=1 "$@"
 }
 
-# Drops files from the file cache; fails if any page of them is still cached.
+# Drops files from the file cache; fails if 1 MB or more of the files is still cached.
 drop_cache() {
 	local file cached
 	for file; do

@@ -41,8 +41,8 @@ INSERT INTO queries (question, system, what, query) VALUES
 ('number of users, exactly', 'PostgreSQL', '`count(DISTINCT user_id)`', 'SELECT count(DISTINCT user_id) FROM hits'),
 ('number of users, exactly', 'DuckDB', '`count(DISTINCT user_id)`', 'SELECT count(DISTINCT user_id) FROM hits');
 
--- Measures one query: if cold, its only run, else its second run.  The extension is loaded
--- before.
+-- Measures one run of a query: the first run if cold, or the second run.  Calls qtop_agg() before, which
+-- loads the extension.
 CREATE FUNCTION measure(query_id int, workers int, cold boolean) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     asked text := (SELECT query FROM queries WHERE id = query_id);
@@ -59,7 +59,7 @@ CREATE FUNCTION as_text(query text) RETURNS text LANGUAGE sql AS $$
     SELECT format('SELECT v::text FROM (%s) AS t(v)', query)
 $$;
 
--- Puts the answers of all queries by PostgreSQL into "answers".
+-- Stores PostgreSQL's answers of all queries in "answers".
 CREATE FUNCTION fill_answers() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     run record;

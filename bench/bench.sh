@@ -13,7 +13,7 @@
 #	                    minutes more
 #	STORED (1000)       stored sketches of 1 MB that are merged
 #	TURNS (5)           runs of each query that has a target
-#	WORKERS (3)         most parallel workers
+#	WORKERS (3)         largest number of parallel workers
 #	BUFFERS (8GB, or 4GB with less than 20 GB of memory)
 #	                    shared memory of the server
 set -eu -o pipefail

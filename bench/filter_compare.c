@@ -184,7 +184,7 @@ accuracy_distributions(void)
 /* ---- a filter and a sketch of equal memory ---- */
 
 #define FREQUENCY 1000.0
-#define REPLAYED  5 /* each row whose number is divisible by this is inserted twice */
+#define REPLAYED  5 /* each row whose number is a multiple of REPLAYED is inserted twice */
 
 typedef struct stream
 {

@@ -16,7 +16,7 @@
 #define MB       (UINT64_C(1) << 20)
 #define GB       (UINT64_C(1) << 30)
 #define DEPTH    3
-#define REF_MOST (40 * GB) /* most device memory of the reference, in bytes */
+#define REF_MOST (40 * GB) /* largest device memory of the reference, in bytes */
 
 /* The device and the memory that all sections use. */
 struct bench

@@ -7,8 +7,8 @@
  * Prints lines with tabs: section, bytes of the filter, what, figure, unit.  Frequency filters have
  * k = 267 and p for f = 1000 (balanced, 10 %).  The rows are the design load of the filter.  Each
  * run inserts into an empty filter, because a fuller filter has fewer bits to set.  Times are
- * medians of RUNS runs between two events.  Rows and keys are in device memory, except in section
- * "host".
+ * medians of RUNS runs between two events.  In section "host" rows and keys are in host memory, and
+ * times are by the host's clock.
  *
  * The ceilings are random 4-byte reads a second and random atomicOr a second, past L1, on a table
  * of the filter's size.  A row must draw k p + 1 times and set k p bits, so the target is the

@@ -19,7 +19,10 @@ extern qs_cuda *gpu;
 extern cudaStream_t stream;
 extern uint64_t *device_key, *host_key; /* the same ROWS keys in both */
 
-/* line() prints a line; rate() prints an amount per time, in 10^9 a second; must_agree() reports errors. */
+/*
+ * line() prints a line.  rate() prints an amount divided by a time, in 10^9 a second.  must_agree()
+ * reports errors.
+ */
 extern void
 line(const char *section, uint64_t bytes, const char *what, double figure, const char *unit);
 extern void
@@ -29,7 +32,10 @@ extern void must_agree(const char *section, uint64_t bytes, const char *what, bo
 /* Measure reads and atomics a second on a table of "bytes" bytes. */
 extern void ceilings(const char *section, uint64_t bytes, double *reads, double *atomics);
 
-/* A batch of rows in device memory; the seconds to insert it into an emptied filter; a comparison of bits. */
+/*
+ * rows_of() makes a batch of rows in device memory.  time_insert() returns the seconds that
+ * inserting the rows into an empty filter takes.  same_bits() compares a filter with the CPU's.
+ */
 extern qf_batch rows_of(const uint64_t *key, uint64_t rows);
 extern double time_insert(qf_cuda_filter *f, const uint64_t *key, uint64_t rows);
 extern bool same_bits(qf_cuda_filter *f, const qf_filter *cpu);
@@ -45,7 +51,7 @@ gf_compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Median seconds of run() on the stream.  prepare() runs before each run, and is not timed. */
+/* Return the median seconds of run() on the stream.  Calls prepare() before each run, not timed. */
 template <typename Prepare, typename Run>
 static double
 measure(Prepare prepare, Run run)

@@ -5,7 +5,7 @@
  * A ceiling reads and hashes keys as the sketches do.  For each key it then does the least that any
  * sketch must do: it reads one random sector, or does one random atomic.  The reference is the
  * simplest form of each structure, with a thread for each key and 4-byte counters.  The estimates
- * of each timed configuration are compared with the reference.
+ * of each timed configuration are compared with the reference if the keys are in device memory.
  *
  * All functions run on the given stream (a cudaStream_t) and return a cudaError_t.
  *

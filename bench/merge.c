@@ -2,11 +2,10 @@
  * merge.c
  *		"make bench-merge": speed of merging multilevel and sub_warp sketches.
  *
- * The source of a merge is a view of serialized bytes at an odd address, like the bytes of some
- * stored sketches and of parallel plans.  The target is a sketch with "parts" times the source's
- * weight.  Each round times four operations: a merge; a subtraction, which restores the target; a
- * fold of a copy to half its size; and a hundred merges into a copy, as in aggregates, which read
- * the sum only at the end.  The structures run alternately.  Each round gives a ratio, and the
+ * Source and target of a merge are copies that were made from serialized bytes at an odd address.
+ * The target has "parts" times the source's weight.  Each round times four operations: a merge; a
+ * subtraction, which restores the target; a fold of a copy to half its size; and a hundred merges
+ * into a copy, as in aggregates, which read the sum only at the end.  The structures run alternately.  Each round gives a ratio, and the
  * median of all rounds is reported.  The last columns compare with the floor: a loop that only
  * reads and writes the sketches' number of bytes, including high buckets.
  *
@@ -69,8 +68,8 @@ static const struct
 typedef struct subject_pair
 {
 	qs_sketch into;
-	qs_sketch from; /* a view */
-	uint8_t *bytes; /* serialized bytes of the view */
+	qs_sketch from;
+	uint8_t *bytes; /* serialized bytes of "from" */
 	double ms[TIMES][ROUNDS];
 } subject_pair;
 
@@ -112,7 +111,7 @@ serialize(qs_sketch *view, qs_sketch *sk)
 	return bytes;
 }
 
-/* Make a pair.  Source and target are made from serialized bytes. */
+/* Make a pair.  Source and target are copies that are made from serialized bytes. */
 static void
 make_pair(subject_pair *pair, int structure, uint64_t size, const workload *w)
 {

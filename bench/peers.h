@@ -93,7 +93,7 @@ extern const peer_kind peer_sublime;
 /* Space-Saving (Metwally, Agrawal and El Abbadi 2005). */
 extern const peer_kind peer_space_saving;
 
-/* Counters of which the smaller half is dropped, as in PostgreSQL's extension topn. */
+/* Counts of keys; drops the half with the smaller counts, like PostgreSQL's extension topn. */
 extern const peer_kind peer_topn;
 
 /* Structures of qsketch. */

@@ -18,8 +18,8 @@
 #define MOST 500
 
 /*
- * The first and the last size used.  In a smaller size only the list fits, and in 4 MB all keys are
- * right.
+ * Indexes in peer_sizes of the first and the last size.  In a smaller size only the list fits, and
+ * in 4 MB all keys are right.
  */
 #define FIRST 1
 #define LAST  4

@@ -1,6 +1,6 @@
 /*
  * peers_topn.c
- *		Counters of which the smaller half is dropped, as postgresql-topn does.
+ *		Counts keys, and drops the half with the smaller counts, as postgresql-topn does.
  *
  * postgresql-topn stores counts of up to 3 n keys, where n is its setting topn.number_of_counters.
  * A key beyond 3 n drops the half of the keys with the smaller counts.  The result is the n keys

@@ -12,7 +12,7 @@ hardware() {
 	echo "$model, $(nproc) cores, $memory of memory; PostgreSQL $(psql -XAtc 'SHOW server_version'); $(date +%F)"
 }
 
-# put_into PAGE TARGET FILE: writes the lines of FILE into PAGE.  They replace all lines between
+# put_into PAGE TARGET FILE: writes the lines of FILE into PAGE.  These lines replace all lines between
 # "make TARGET writes what follows" and "end of what make TARGET writes".
 put_into() {
 	local written

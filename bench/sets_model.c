@@ -6,7 +6,8 @@
  * the paper's other techniques, which run only by name.
  *
  * The constants of the cost model were fitted on other generated collections and on the real
- * collections.  The table has only the cases in which another method was faster than the choice.
+ * collections.  The table has only the cases in which another method was faster than the choice
+ * by more than a tenth.
  *
  * bench/sets_model.c
  */

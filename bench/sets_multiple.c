@@ -181,7 +181,7 @@ const variant_name bench_methods[METHOD_COUNT] = {
 	{ QSET_HYBRID, 0, false, "`hybrid`" },
 };
 
-/* The most bytes of bitmaps of all sets. */
+/* Largest number of bytes of all sets' bitmaps together. */
 #define MOST_BITMAPS (UINT64_C(3) << 30)
 
 static void

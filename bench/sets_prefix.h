@@ -9,7 +9,7 @@
  *	order		elements by rarity, sets by size, so a set meets only sets that
  *				are no larger than itself
  *	prefix		a pair with t common elements shares one of the first
- *				|x| - t + 1 elements of x; the index needs fewer of them, since
+ *				|x| - t + 1 elements of x; the index needs fewer elements, since
  *				only sets of at least the same size come later
  *	required	t / (1 + t) (|x| + |y|) common elements, rounded up
  *

@@ -1,5 +1,5 @@
--- Compares all structures on the same rows.  Run by structures.sh. :turns is the
--- number of runs of each query; :clicks says whether clicks are counted, too.
+-- Compares all structures on the same rows.  Run by structures.sh, with the number of runs
+-- of each query in :turns.  :clicks says whether clicks are counted, too.
 --
 -- Prints the tables of docs/engineering/structures.md, and fails if the default sketch finds
 -- fewer of the most frequent keys than it must.

@@ -33,7 +33,7 @@ extern "C"
 		uint64_t to; /* index of the first value among the gathered keys */
 	} qs_cuda_run;
 
-	/* The most chunks whose rows one launch tests. */
+	/* Largest number of chunks whose rows one launch tests. */
 #define QS_CUDA_CHUNKS_MAX 8
 
 	/* Rows of a chunk.  A call selects the rows that pass the tests and whose key is not NULL. */
@@ -50,7 +50,7 @@ extern "C"
 		uint64_t rows; /* rows of all tiles */
 	} qs_cuda_copy_rows;
 
-	/* Return tile "number", from the list, or computed if there is no list. */
+	/* Return tile "number": from the list of tiles, or computed if rows->tile is NULL. */
 	static inline qb_tile
 	qs_cuda_tile(const qs_cuda_copy_rows *rows, uint32_t number)
 	{

@@ -51,9 +51,9 @@ struct qs_cuda
 {
 	int device;
 	int multiprocessors;
-	int threads; /* most resident threads of a multiprocessor */
+	int threads; /* largest number of resident threads of a multiprocessor */
 	size_t l2_bytes;
-	size_t shared_max; /* most bytes of shared memory of a block */
+	size_t shared_max; /* largest shared memory of a block, in bytes */
 	bool writes_host;  /* kernels can write page-locked memory at its host addresses */
 	cudaStream_t stream, in, out;
 	cudaEvent_t reached; /* event in "stream", for which another device or "out" waits */
@@ -77,7 +77,7 @@ struct qs_cuda
 	qs_buffer tiles;    /* lists of runs or of tiles */
 	qs_buffer table;    /* hash tables for counting distinct keys */
 	uint64_t base;      /* bytes that qs_cuda_open() allocated, which belong to no value */
-	uint64_t limit;     /* most bytes of device memory for values */
+	uint64_t limit;     /* largest device memory of all values, in bytes */
 	qs_cuda_bulk bulk;
 	qs_cuda_error error;
 	struct
@@ -190,9 +190,9 @@ qs_copy_pieces(qs_cuda *gpu, const qs_extent &value, const qs_cuda_piece *piece,
 extern qb_status qs_follow_stream(qs_cuda *gpu);
 
 /*
- * Copy memory of device "from" to device "to", in order with the kernels of both devices.  The two
- * may be one device.  Peers (qs_cuda_join()) copy directly.  For other devices the driver copies
- * through host memory.
+ * Copy memory of device "from" to device "to", in order with the kernels of both devices.  "from"
+ * may be "to".  Peers (qs_cuda_join()) copy directly.  For other devices the driver copies through
+ * host memory.
  */
 extern qb_status
 qs_transfer(qs_cuda *to, void *at, qs_cuda *from, const void *pointer, uint64_t bytes);

@@ -2,7 +2,7 @@
  * filter.cu
  *		A filter on the device: create, fill, read, destroy; lookups.
  *
- * The bits on the device are those of a dense filter on the host, byte for byte.  A filter needs no
+ * The bits on the device equal a dense filter's bits on the host, byte for byte.  A filter needs no
  * more memory after its creation.
  *
  * SQL: qfilter_estimate() and qfilter_contains() of arrays use query and contains.  In the filter

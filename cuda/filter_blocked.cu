@@ -300,7 +300,7 @@ static_assert(QF_BITS_MAX / QF_BLOCK_BITS <= (uint64_t) TILES_MAX << TILE_LOG, "
  */
 #define PAYS_KEYS (UINT64_C(1) << 21)
 
-/* The most keys that are partitioned at a time. */
+/* Largest number of keys that are partitioned at a time. */
 #define BULK_KEYS (UINT64_C(1) << 28)
 
 /* How a batch is partitioned. */
@@ -309,7 +309,7 @@ struct plan
 	uint32_t log2_lines; /* log2 of the lines of a tile */
 	uint32_t tiles;
 	uint32_t stretches;
-	uint32_t most;  /* most keys of a run; the keys of longer runs are left over */
+	uint32_t most;  /* largest number of keys of a run; the keys of longer runs are left over */
 	uint32_t lanes; /* lanes that read a run together */
 };
 
@@ -320,7 +320,7 @@ struct sorted_keys
 	uint16_t *start; /* per stretch: starts of the tiles' runs, start of the keys left over, end */
 };
 
-/* Choose the largest tiles of which there is at least one for each multiprocessor. */
+/* Choose the largest size of tiles that gives each multiprocessor at least one tile. */
 static plan
 plan_batch(const qf_cuda_filter *f, uint64_t count)
 {

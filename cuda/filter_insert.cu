@@ -3,7 +3,7 @@
  *		Insertion of rows into a filter on the device.
  *
  * Frequency filters.  A thread computes the first draw of a row by two mixes.  If k p is small, the
- * first draw shows for most rows that they set no bit.  All other rows are busy, and wait in a
+ * first draw of most rows shows that the row sets no bit.  All other rows are busy, and wait in a
  * queue of their warp.  When the queue has 32 rows, each lane makes the draws of one row, so that
  * no lane idles.  The table of gaps (qf_gaps) is in shared memory.
  *
@@ -23,7 +23,7 @@
  */
 #include "filter.cuh"
 
-/* The most rows of a launch.  A row's number within the launch takes 4 bytes. */
+/* Largest number of rows of a launch.  A row's number within the launch takes 4 bytes. */
 #define LAUNCH_ROWS (UINT64_C(1) << 31)
 
 /* Capacity of a warp's queue of busy rows: 31 rows that are left, and 32 new rows. */

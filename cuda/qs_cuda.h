@@ -103,9 +103,9 @@ extern "C"
 	extern qb_status qs_cuda_sync(qs_cuda *gpu);
 
 	/*
-	 * Wait for the work that was queued before the previous call, but not for later work.  A caller
-	 * that alternates work and calls of qs_cuda_pace() never has more queued than the work between
-	 * three calls.
+	 * Wait for the work that was queued before the previous call of qs_cuda_pace(), but not for
+	 * later work.  A caller that calls qs_cuda_pace() after each batch has at most two batches
+	 * queued.
 	 */
 	extern qb_status qs_cuda_pace(qs_cuda *gpu);
 

@@ -460,8 +460,8 @@ qset_index_copy(qset_cuda_sets *to, const qset_cuda_sets *from)
 /*
  * ---- the choice of the method, and of the elements that become columns of bits ----
  *
- * The cost model has few constants, measured on an H200 (docs/engineering/sets-gpu.md).  Only their
- * ratios matter, so a device that is slower by one factor makes the same choices.
+ * The cost model has few constants, measured on an H200 (docs/engineering/sets-gpu.md).  Only the
+ * ratios of these speeds decide, so the choices are right for any device with the same ratios.
  */
 
 /* Events of lists, bits of products, and bytes of a strip (written and read), all per second. */
@@ -498,9 +498,10 @@ events_of(const question &q, uint64_t degree)
 }
 
 /*
- * Return the degree from which on elements become columns of bits at the least cost; 0: no column
- * of bits pays.  Every column of bits has the same cost.  So if columns are added in descending
- * order of degree, the total cost first falls and then rises.
+ * Set *lists and *hybrid to the expected seconds of the methods index and hybrid.  Return the least
+ * degree of elements that become columns of bits in hybrid, at the least cost; 0: no element is in
+ * two sets.  Every column of bits has the same cost.  So if columns are added in descending order
+ * of degree, the total cost first falls and then rises.
  */
 static uint64_t
 choose_degree(const question &q, double *lists, double *hybrid)

@@ -100,7 +100,7 @@ extern "C"
 	extern uint64_t qset_cuda_pairs_bytes(const qset_cuda_pairs *pairs);
 
 	/*
-	 * Restrict the search to the rows first ..  end - 1, and start their first strip without
+	 * Restrict the search to the rows from "first" to end - 1, and start their first strip without
 	 * waiting.
 	 */
 	extern qb_status qset_cuda_pairs_begin(qset_cuda_pairs *pairs, uint64_t first, uint64_t end);

@@ -61,7 +61,7 @@ get_count(const uint32_t *counter, const unit &u, uint32_t column)
 
 #define SHORT_LIST 32
 
-/* Return the index of the first entry in list[at ..  end) that is not below "column". */
+/* Return the index of the first entry from "at" to end - 1 that is at least "column". */
 template <typename Set>
 __device__ uint32_t
 skip_to(const Set *list, uint32_t at, uint32_t end, uint32_t column)
@@ -143,8 +143,8 @@ sum_lanes(uint32_t value)
 }
 
 /*
- * Return the index of the set bit of "bits" that has "below" set bits below it.  Such a bit must
- * exist.
+ * Return the index of a set bit of "bits": set bit number "below", counted from 0 at the lowest
+ * bit.  This bit must exist.
  */
 __device__ __forceinline__ uint32_t
 find_bit(uint32_t bits, uint32_t below)

@@ -160,8 +160,8 @@ struct heads
 };
 
 /*
- * Consume the lesser head, or a's head if both are equal.  The code that the compiler generates for
- * this has twice as many instructions.
+ * Consume the lesser head, or a's head if both are equal.  This function is in assembly, because
+ * the compiler generates twice as many instructions.
  */
 __device__ __forceinline__ void
 take_head(heads &h, uint32_t &common)

@@ -302,7 +302,7 @@ open_search(qset_cuda_pairs *p)
 	return elapsed(p, PHASE_BEGIN, PHASE_COUNTED, &p->report.product_ms);
 }
 
-/* Restrict the search to the rows first ..  end - 1. */
+/* Restrict the search to the rows from "first" to end - 1. */
 static void
 set_range(qset_cuda_pairs *p, uint64_t first, uint64_t end)
 {

@@ -125,7 +125,7 @@ struct slice
 	uint32_t pieces;
 };
 
-/* Find where the pieces first ..  first + count - 1 begin.  Each warp finds some of the cuts. */
+/* Find where "count" pieces from number "first" on begin.  Each warp finds some of the cuts. */
 __device__ void
 find_cuts(cuts *c, const set &a, const set &b, const slice &p, uint32_t first, uint32_t count)
 {
@@ -163,8 +163,8 @@ hash_piece(uint32_t *table, const qb_secret &secret, const set &a, const set &b)
 }
 
 /*
- * Search the elements from ..  to - 1 of "small" in all of "large".  Returns this thread's number
- * of common elements.
+ * Search the elements of "small" from index "from" on, before index "to", in all of "large".
+ * Returns this thread's number of common elements.
  */
 __device__ uint32_t
 search_slice(const set &small, const set &large, uint64_t from, uint64_t to)

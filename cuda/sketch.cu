@@ -304,8 +304,8 @@ threads_of(const qs_cuda *gpu)
 }
 
 /*
- * Return the most high buckets that a launch takes but leaves unused: one for each warp, or one for
- * each thread of a bulk launch.
+ * Return an upper limit of the high buckets that a launch takes but leaves unused: one for each
+ * warp, or one for each thread of a bulk launch.
  */
 static uint64_t
 loose_buckets(const qs_cuda_sketch *sk, uint64_t keys, bool bulk)
@@ -317,8 +317,8 @@ loose_buckets(const qs_cuda_sketch *sk, uint64_t keys, bool bulk)
 }
 
 /*
- * Return the most buckets that can need a high bucket.  A bucket needs a high bucket when one of
- * its counters reaches 256.
+ * Return an upper limit of the buckets that need a high bucket.  A bucket needs a high bucket when
+ * one of its counters reaches 256.
  */
 static uint64_t
 owners_of(const qs_cuda_sketch *sk)

@@ -35,16 +35,16 @@
 #define COARSE_BLOCK 512
 #define COARSE_KEYS  8192 /* keys of a stretch */
 #define COARSE_EACH  (COARSE_KEYS / COARSE_BLOCK)
-#define COARSE_AHEAD 4 /* keys that a thread reads before it hashes the first */
+#define COARSE_AHEAD 4 /* keys that a thread reads before it hashes any key */
 #define FINE_BLOCK   512
 #define FINE_KEYS    9216 /* capacity in keys: the mean, 8192, and 11 standard deviations */
 #define FINE_EACH    (FINE_KEYS / FINE_BLOCK)
 #define RESIDENT     3 /* blocks of a multiprocessor for which the registers must suffice */
 
 #define RANK_BITS  14   /* bits of an index below COARSE_KEYS or FINE_KEYS */
-#define COARSE_MAX 1024 /* most coarse partitions */
-#define FINE_MAX   512  /* most fine partitions of a coarse partition */
-#define GROUP_MAX  1024 /* most stretches of a group */
+#define COARSE_MAX 1024 /* largest number of coarse partitions */
+#define FINE_MAX   512  /* largest number of fine partitions of a coarse partition */
+#define GROUP_MAX  1024 /* largest number of stretches of a group */
 
 /*
  * Partitioning pays from PAYS_KEYS keys on, with up to PAYS_BYTES bytes of table per random access.
@@ -135,8 +135,8 @@ qs_bulk_pays(const qs_cuda_sketch *sk, uint64_t count)
 }
 
 /*
- * Return the most keys of one call.  A tile then has at most QS_GROUPS_MAX runs and, unless keys
- * are skewed, no more keys than counters of 16 bits can count.
+ * Return the largest number of keys of one call.  A tile then has at most QS_GROUPS_MAX runs and,
+ * unless keys are skewed, no more keys than counters of 16 bits can count.
  */
 uint64_t
 qs_bulk_most(const qs_cuda_sketch *sk)

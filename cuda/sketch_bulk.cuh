@@ -8,8 +8,8 @@
  * adds the counts to the table.  So all accesses to device memory are long runs.
  *
  * Floor: 24 bytes per key.  The key has 8 bytes, and each of the two partitioning passes writes an
- * item of 4 bytes, which is read later.  In addition, each batch reads and writes the table once: 2
- * * 32 / (keys per bucket of 32 bytes) more bytes per key.
+ * item of 4 bytes, which is read later.  In addition, each batch reads and writes the table once:
+ * 64 bytes for each bucket of 32 bytes, divided by the keys per bucket.
  *
  * A counter of 16 bits cannot overflow, because no more than 65535 keys are
  * counted before the counts are added to the table.
@@ -32,10 +32,10 @@ extern "C"
 #define QS_TILE_BLOCK    512
 #define QS_TILE_KEYS     65535
 #define QS_RUN_LANES     16 /* lanes that read a run of keys together */
-#define QS_RUN_AHEAD     4  /* keys that a lane reads before it adds the first */
-#define QS_FLUSH_AHEAD   4  /* groups of counters that a thread reads before it writes the first */
-#define QS_PREFETCH      32768 /* bytes of a tile to prefetch; L2 must hold those of all blocks */
-#define QS_GROUPS_MAX    512   /* most runs of a tile, one for each thread */
+#define QS_RUN_AHEAD     4  /* keys that a lane reads before it adds any key */
+#define QS_FLUSH_AHEAD   4  /* groups of counters that a thread reads before it writes any group */
+#define QS_PREFETCH      32768 /* bytes to prefetch of a tile; L2 must hold all blocks' bytes */
+#define QS_GROUPS_MAX    512   /* largest number of runs of a tile, one for each thread */
 
 /*
  * Keys as items of 4 bytes.  From the lowest bit on, an item has the index of its mask, the
@@ -339,7 +339,7 @@ template <typename Narrow, typename Wide> struct qs_structure_ops
 
 /* ---- sketch_bulk.cu ---- */
 
-/* The most keys that are partitioned at a time. */
+/* Largest number of keys that are partitioned at a time. */
 #define QS_BULK_KEYS (UINT64_C(1) << 28)
 
 /* True if the keys of this sketch can be partitioned. */
@@ -348,7 +348,7 @@ extern bool qs_bulk_possible(const qs_cuda_sketch *sk);
 /* True if partitioning is faster than adding "count" keys directly. */
 extern bool qs_bulk_pays(const qs_cuda_sketch *sk, uint64_t count);
 
-/* Return the most keys of one qs_bulk_insert(). */
+/* Return the largest number of keys for one call of qs_bulk_insert(). */
 extern uint64_t qs_bulk_most(const qs_cuda_sketch *sk);
 
 /* Return the bytes of workspace for "count" keys. */

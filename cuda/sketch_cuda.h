@@ -93,13 +93,13 @@ extern "C"
 		size_t count;
 	} qs_cuda_keys;
 
-	/* Most arrays of a call of qs_cuda_insert_all(). */
+	/* Largest number of arrays in one call of qs_cuda_insert_all(). */
 #define QS_CUDA_TOGETHER 16
 
 	/*
 	 * Add several arrays of keys from host memory by one launch.  Either all arrays have weights or
-	 * no array has weights.  Errors are those of qs_cuda_insert().  QB_NO_MEMORY also means that
-	 * the arrays do not fit into a staging slot together.
+	 * no array has weights.  The errors are as for qs_cuda_insert().  QB_NO_MEMORY also means
+	 * that the arrays do not fit into a staging slot together.
 	 */
 	extern qb_status qs_cuda_insert_all(qs_cuda_sketch *sketch, const qs_cuda_keys *run, int runs);
 
@@ -116,7 +116,7 @@ extern "C"
 
 	/*
 	 * Add keys from device memory to several sketches by one launch.  The keys are ordered by
-	 * sketch; sketch i receives count[i] keys.  The rules are those of qs_cuda_insert_device().
+	 * sketch; sketch i receives count[i] keys.  The rules of qs_cuda_insert_device() apply.
 	 * QB_NO_MEMORY also means that the sketches' parameters differ, that a sketch has or needs
 	 * counters of 8 bytes, or that partitioning the keys of a sketch is faster.
 	 */

@@ -156,8 +156,8 @@ go_together(const group_list *list)
 }
 
 /*
- * Return the most high buckets of a sketch that the launch takes but leaves unused: one for each
- * warp.
+ * Return an upper limit of the high buckets of a sketch that the launch takes but leaves unused:
+ * one for each warp.
  */
 static uint64_t
 loose_of(const group_list *list, uint32_t i)

@@ -76,7 +76,8 @@ crossed(uint32_t old, uint32_t delta, bool minus)
 }
 
 /*
- * Return a word with "value" (8 bits) in each byte i for which bit i of "bits" is set, i = 0 ..  3.
+ * Return a word with "value" (8 bits) in each byte i, from 0 to 3, for which bit i of "bits" is
+ * set.
  */
 __device__ __forceinline__ uint32_t
 spread(uint32_t bits, uint32_t value)

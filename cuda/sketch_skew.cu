@@ -26,7 +26,7 @@
 #define SAMPLE       4096
 #define SAMPLE_SLOTS (2 * SAMPLE)
 #define HOT_HITS     3  /* occurrences in the sample that make a key hot */
-#define SPLIT_HITS   16 /* occurrences of all hot keys in the sample from which on splitting pays */
+#define SPLIT_HITS   16 /* occurrences of all hot keys in the sample that make splitting pay */
 #define SPLIT_BLOCK  512
 #define SPLIT_EACH   8 /* keys of a thread in a step */
 
@@ -253,7 +253,7 @@ choose(qs_cuda_sketch *sk, const qs_batch *b, way *w)
 		sk->gpu, w->cold_bytes + qs_bulk_bytes(sk, b->count < most ? b->count : most), &w->work);
 }
 
-/* Insert the hot keys with their counts as weights. *b becomes the batch of cold keys. */
+/* Insert the hot keys with their counts as weights.  *b becomes the batch of cold keys. */
 static qb_status
 split(qs_cuda_sketch *sk, const way *w, qs_batch *b)
 {

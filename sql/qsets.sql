@@ -114,7 +114,7 @@ CREATE FUNCTION _qsets_agg_combine(qsets, qsets) RETURNS qsets
 	SUPPORT _qsets_combine_support;
 COMMENT ON FUNCTION _qsets_agg_combine(qsets, qsets) IS 'aggregate support';
 
--- The cost is that of two lookups.  With a lower cost the planner would prefer
+-- The cost is the cost of two lookups.  With a lower cost the planner would prefer
 -- many workers to QSketchScan.
 CREATE FUNCTION _qsets_agg_trans(qsets, bigint, anycompatible) RETURNS qsets
 	AS 'MODULE_PATHNAME', 'qsets_agg_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10

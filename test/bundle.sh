@@ -15,7 +15,7 @@
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 
-# Lists all libraries except the C and C++ runtimes, which the host must have. ldd fails for
+# Lists all libraries except the C and C++ runtimes, which the host must have.  ldd fails for
 # scripts, and some programs of PostgreSQL 18 are scripts.
 shared_libraries() {
 	find "$SERVER_ROOT" -type f \( -path '*/bin/*' -o -name '*.so' -o -name 'pg_*regress' \) \

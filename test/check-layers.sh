@@ -3,15 +3,16 @@
 # Checks that each folder of the source includes only permitted headers.  Prints forbidden
 # includes, and fails if there are any.
 #
-#	base    what families share: itself and libc
-#	sketch, filter, sets   the families: base and libc, never one another
-#	engine  loops that depend on instructions: FAMILY_* for a family, which see base
-#	        and that family
-#	cuda    kernels and the CUDA engine: all of the above, the CUDA toolkit
-#	pgbase  what pg, scan and gpu share: PostgreSQL, base and engine
-#	gpu     PostgreSQL, pgbase, the families, and cuda/ through its plain C headers
-#	pg      all of the above, but no CUDA header and not scan
-#	scan    all of the above, but no CUDA header
+# Folder, and the headers that its files may include:
+#
+#	base    base, libc
+#	sketch, filter, sets   (the families) the folder's own headers, base, libc
+#	engine  base, libc; in files FAMILY_*: the headers of this family, and FAMILY_*
+#	cuda    base, the families, engine, cuda, the CUDA toolkit
+#	pgbase  base, engine, pgbase, PostgreSQL
+#	gpu     all folders except pg and scan; of cuda only *.h; PostgreSQL
+#	pg      all folders except cuda and scan; PostgreSQL
+#	scan    all folders except cuda; PostgreSQL
 #
 # In gpu, pg and cuda a file belongs to the family of its prefix, and may not include files of
 # another family.  A file without a prefix is for all families, and includes no file of a
@@ -113,7 +114,7 @@ for folder in src/base $(printf 'src/%s ' $families) src/engine src/pgbase src/p
 	done
 done
 
-# Code must not recognize objects by their names: see src/README.md, "What is trusted". value.c and
+# Code must not recognize objects by their names: see src/README.md, "What is trusted".  value.c and
 # keyread.c compare texts of messages and of users, not names of objects.
 for folder in src/pgbase src/pg $scan src/gpu src/gpu/worker; do
 	report $folder "may not tell objects of the catalog by their names" < <(grep -nHE \

@@ -173,7 +173,7 @@ mkdir -p "$chroots"
 have_base
 copy=$(mktemp -d "$chroots/copy.XXXXXX")
 child=
-# Kills unshare, and thereby all processes that it started. unshare ignores all
+# Kills unshare, and thereby all processes that it started.  unshare ignores all
 # weaker signals.
 leave() {
 	trap '' INT TERM

@@ -9,11 +9,11 @@
 # line that says so, and succeeds.
 #
 # The script starts a coordinator and two workers, as server.sh starts its server, and leaves nothing
-# behind.  "test" computes the expressions of citus/*.sql over a local table and over a distributed table
-# of the same rows.  The results must be equal byte by byte.  If qsketch is not loaded at start, Citus'
-# error is accepted, too.  "time" measures ROWS (2000000) rows in 16 shards: each query runs ROUNDS (9)
-# times, in turn with all others, and the shortest time counts.  A COMMAND runs while the servers listen
-# on ports 5432, 5433 and 5434.
+# behind.  "test" computes the expressions of citus/expressions.txt over a local table and over a
+# distributed table of the same rows.  The results must be equal byte by byte.  If qsketch is not loaded
+# at start, Citus' error is accepted, too.  "time" measures ROWS (2000000) rows in 16 shards: each query
+# runs ROUNDS (9) times, in turn with all others, and the shortest time counts.  A COMMAND runs while the
+# servers listen on ports 5432, 5433 and 5434.
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 

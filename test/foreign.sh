@@ -4,7 +4,7 @@
 #
 #	test/foreign.sh ARCH     dpkg's name, like arm64; root, in a system to be thrown away
 #
-# The program postgres and its libraries become those of ARCH, and QEMU runs them.  Extensions that are
+# The program postgres and its libraries are replaced by ARCH's, which QEMU runs.  Extensions that are
 # built against this PostgreSQL afterwards are built for ARCH.  psql, pg_regress, Perl and the compiler
 # stay unchanged.  So the tests take a small fraction of the time that a whole system of ARCH takes
 # under QEMU, and the kernel needs no support of QEMU.

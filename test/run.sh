@@ -40,7 +40,7 @@ reasons=()
 build=$SOURCE/build
 mkdir -p "$build"
 
-# count PASSED FAILED [NAME...]: adds to the counts; the names are those of the failed tests.
+# count PASSED FAILED [NAME...]: adds to the counts.  Each NAME is a failed test.
 count() {
 	passed=$((passed + $1))
 	failed=$((failed + $2))
@@ -186,8 +186,7 @@ stage_tests() {
 	[ ${#RUN_AS[@]} = 0 ] || chown -R nobody: "$1"
 }
 
-# Runs half of the tests in one database, and the other half in a second
-# database.
+# Runs half of the tests in one database, and at the same time the other half in a second database.
 regress() {
 	local odd=() even=() name
 	[ $# -gt 1 ] || { pg_regress_tests regress regress/pg_regress "$@"; return; }
@@ -335,8 +334,8 @@ source_checks() {
 	format_check
 }
 
-# Runs unit tests at the same time as the SQL tests, which run one after the other.  Leaves out unit
-# tests of random damage and random operations, because they take longer than all other tests.
+# Runs unit tests at the same time as the SQL tests.  Leaves out unit tests of random damage and
+# random operations, because they take longer than all other tests.
 quick() {
 	export WERROR=1
 	check "build" make -s -j "$(nproc)" all

@@ -25,8 +25,8 @@ server_ready() {
 		[ -x "$("$pg_config" --bindir)/initdb" ]
 }
 
-# Prints the major version of the installed PostgreSQL; without one, that of the
-# newest package.
+# Prints the major version of the installed PostgreSQL or, if none is installed, of the newest
+# package.
 server_major() {
 	local version
 	if version=$("$pg_config" --version 2>/dev/null); then
@@ -52,7 +52,7 @@ wanted_packages() {
 	esac
 }
 
-# Prints the packages that are not installed. dpkg prints several lines for a package that is also installed
+# Prints the packages that are not installed.  dpkg prints several lines for a package that is also installed
 # for other architectures.
 missing_packages() {
 	local package wanted
@@ -62,8 +62,7 @@ missing_packages() {
 	done
 }
 
-# Leaves out packages that this release lacks.  Steps that need them are
-# skipped.
+# Leaves out packages that this release lacks.  Steps that need these packages are skipped.
 drop_unavailable() {
 	local package
 	for package; do

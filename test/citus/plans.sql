@@ -1,5 +1,5 @@
--- Shards are read by QSketchScan, also in groups.  From Citus 14 on states travel in binary, before that as text.
--- Plans that differ only by that are printed as the same.
+-- Checks that QSketchScan reads shards, also in groups.  From Citus 14 on states travel in binary, in older
+-- versions as text.  Plans that differ only in this form are printed as equal.
 SET citus.explain_all_tasks = off;
 CREATE FUNCTION explained(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 BEGIN

@@ -3,7 +3,7 @@
  *		Arbitrary bytes as a serialized filter.
  *
  * The bytes are tried as they are, then with the checksum repaired, and then also with the
- * number of set bits repaired. unit/filter_support.h has the checks.
+ * number of set bits repaired.  unit/filter_support.h has the checks.
  *
  * test/fuzz/fuzz_filter.c
  */

@@ -2,7 +2,7 @@
  * fuzz_filter_mutants.c
  *		Slightly damaged filters with a valid checksum.
  *
- * The mutants are those of unit/test_mutants.c; see fuzz_mutants.c.
+ * Makes mutants as unit/test_mutants.c does; see fuzz_mutants.c.
  *
  * test/fuzz/fuzz_filter_mutants.c
  */

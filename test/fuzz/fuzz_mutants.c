@@ -2,8 +2,8 @@
  * fuzz_mutants.c
  *		Slightly damaged sketches with a valid checksum.
  *
- * The mutants are those of unit/test_mutants.c.  Their choices come from the input, so
- * that the fuzzer can steer them.
+ * Makes mutants as unit/test_mutants.c does.  The input chooses the damage, so that the
+ * fuzzer can steer the damage.
  *
  * test/fuzz/fuzz_mutants.c
  */

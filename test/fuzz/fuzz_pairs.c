@@ -2,7 +2,7 @@
  * fuzz_pairs.c
  *		Pairs of damaged values that need not match each other.
  *
- * The pairs are those of unit/test_pair_mutants.c; see fuzz_mutants.c.
+ * Makes pairs as unit/test_pair_mutants.c does; see fuzz_mutants.c.
  *
  * test/fuzz/fuzz_pairs.c
  */

@@ -2,7 +2,7 @@
  * fuzz_sets_mutants.c
  *		Slightly damaged collections of sets with a valid checksum.
  *
- * The mutants are those of unit/test_mutants.c; see fuzz_mutants.c.
+ * Makes mutants as unit/test_mutants.c does; see fuzz_mutants.c.
  *
  * test/fuzz/fuzz_sets_mutants.c
  */

@@ -1,7 +1,6 @@
 /*
  * column.c
- *		Arrays of keys in device memory are copied, gathered, selected by conditions, and
- *		counted.  The results must be those of the CPU.
+ *		Compares copying, gathering, selecting and counting of keys on the device with the CPU.
  *
  *	column [first case [number of cases]]
  *
@@ -17,7 +16,7 @@
 
 static const qs_column_ops *const ops = &qs_cuda_columns;
 
-/* Draw runs in the order of keys, with gaps.  A few runs are as long as all keys of a page, or longer. */
+/* Draw runs in the order of keys, with gaps.  Some runs are longer than the keys of a page. */
 static uint32_t
 draw_runs(uint64_t *state, qs_cuda_run *run, uint64_t keys, uint64_t *gathered)
 {
@@ -39,7 +38,7 @@ draw_runs(uint64_t *state, qs_cuda_run *run, uint64_t keys, uint64_t *gathered)
 	return runs;
 }
 
-/* True if counting keys in device memory gives what counting them on the CPU gives. */
+/* True if a sketch made on the device from keys in device memory equals the CPU's sketch. */
 static bool
 same_counts(qs_cuda *gpu, const uint64_t *device, const uint64_t *host, uint64_t count)
 {
@@ -69,7 +68,7 @@ compare_keys(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* How many of the sorted keys are this key. */
+/* Returns how often the key occurs in the sorted array. */
 static int64_t
 times_of(const uint64_t *sorted, uint64_t count, uint64_t key)
 {
@@ -90,7 +89,10 @@ times_of(const uint64_t *sorted, uint64_t count, uint64_t key)
 	return (int64_t) (low - first);
 }
 
-/* Count the distinct ones of keys that have at most "values" values, on the device and on the CPU. */
+/*
+ * Draw keys with at most "values" distinct values.  True if the device and the CPU count the distinct
+ * keys equally.
+ */
 static bool
 same_distinct(qs_cuda *gpu, uint64_t *device, uint64_t number, uint64_t keys, uint64_t values)
 {
@@ -103,7 +105,7 @@ same_distinct(qs_cuda *gpu, uint64_t *device, uint64_t number, uint64_t keys, ui
 	bool same = true;
 
 	for (uint64_t i = 0; i < keys; i++)
-		key[i] = draw_below(&state, values) - 1; /* the largest key, ~0, is among them */
+		key[i] = draw_below(&state, values) - 1; /* can be ~0, the largest key */
 	keys_put(gpu, device, key, keys);
 	CHECK(ops->counts(gpu, device, keys, &counts) == QB_OK);
 	found = counts.found;
@@ -143,7 +145,7 @@ same_many(qs_cuda *gpu, uint64_t *device, uint64_t number, uint64_t keys)
 
 		count[g] = draw_below(&state, 4) ? draw_below(&state, keys / groups + 1) : 0;
 		for (uint64_t i = at; i < at + count[g]; i++)
-			key[i] = draw_below(&state, values) - 1; /* the largest key, ~0, is among them */
+			key[i] = draw_below(&state, values) - 1; /* can be ~0, the largest key */
 		at += count[g];
 	}
 	keys_put(gpu, device, key, at);
@@ -162,7 +164,7 @@ same_many(qs_cuda *gpu, uint64_t *device, uint64_t number, uint64_t keys)
 	return same;
 }
 
-/* A column with few distinct values, some of them NULL, on the device and on the CPU. */
+/* A column with few distinct values and some NULLs, on the device and on the CPU. */
 typedef struct Column
 {
 	uint64_t *value;
@@ -171,7 +173,7 @@ typedef struct Column
 	qs_cuda_copy *there;
 } Column;
 
-/* Put an array of values on the device, as a chunk. */
+/* Copy an array of values to the device, as a chunk. */
 static qs_cuda_copy *
 copy_of(qs_cuda *gpu, const uint64_t *value, uint64_t count)
 {
@@ -237,7 +239,7 @@ draw_tests(uint64_t *state, qb_selection *tests, uint32_t columns)
 									.high = (int64_t) draw_below(state, 30) + 5 };
 }
 
-/* Draw tiles, with gaps between them; each column begins at a row of its own. */
+/* Draw tiles.  A tile begins at a different row in each column. */
 static uint32_t
 draw_tiles(uint64_t *state, qb_tile *tile, uint32_t columns, uint64_t rows)
 {
@@ -266,7 +268,7 @@ typedef struct Rows
 	qs_cuda_copy_rows there;
 } Rows;
 
-/* Take all rows from some row on, without a list of tiles; the CPU gets their tiles. */
+/* Draw one range of rows without a list of tiles for the device, and list the tiles for the CPU. */
 static void
 draw_alike(uint64_t *state, Rows *rows)
 {
@@ -282,7 +284,7 @@ draw_alike(uint64_t *state, Rows *rows)
 		rows->tile[t] = qs_cuda_tile(there, t);
 }
 
-/* Make rows of a chunk of at most "most" rows; their tests are drawn already. */
+/* Make a chunk of at most "most" rows.  The caller has drawn its tests. */
 static void
 make_rows(qs_cuda *gpu, Rows *rows, uint64_t *state, uint32_t columns, uint64_t most)
 {
@@ -339,7 +341,7 @@ free_chunks(Chunks *chunks)
 			free_column(&chunks->chunk[i].column[c]);
 }
 
-/* True if the i-th row of a tile passes, by the CPU. */
+/* True if the i-th row of a tile passes the tests, computed on the CPU. */
 static bool
 passes(const Rows *rows, const qb_tile *tile, uint32_t i)
 {
@@ -357,7 +359,7 @@ passes(const Rows *rows, const qb_tile *tile, uint32_t i)
 	return pass;
 }
 
-/* True if the i-th row of a tile belongs to the group, or if there are no groups. */
+/* True if the i-th row of a tile belongs to the group, or if "groups" is NULL. */
 static bool
 is_of_group(const Rows *rows, const qb_groups *groups, uint32_t group, const qb_tile *tile,
 			uint32_t i)
@@ -373,7 +375,7 @@ is_of_group(const Rows *rows, const qb_groups *groups, uint32_t group, const qb_
 					   (int64_t) c->value[row]) == group;
 }
 
-/* Select the keys of rows that pass on the CPU: those of one group, or with NULL those of all rows. */
+/* Select, on the CPU, the keys of rows that pass: of one group, or of all rows if "groups" is NULL. */
 static uint64_t
 select_here(const Chunks *chunks, const qb_groups *groups, uint32_t group, uint64_t *key)
 {

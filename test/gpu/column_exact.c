@@ -1,11 +1,11 @@
 /*
  * column_exact.c
- *		Exact counts of keys on the device, compared with counts of the sorted keys on the CPU.
+ *		Compares exact counts of keys on the device with counts of the sorted keys on the CPU.
  *
  *	column_exact [first case [number of cases]]
  *	column_exact time [keys [distinct]]
  *
- * "time" prints how long it takes to count this many keys that are on the device already.
+ * "time" prints how long the device takes to count "keys" keys that are in its memory.
  *
  * test/gpu/column_exact.c
  */
@@ -65,7 +65,7 @@ count_here(uint64_t *key, uint64_t keys, counted *list)
 	return count;
 }
 
-/* Draw keys of many kinds: in any bits, of both signs, with few and with many distinct ones. */
+/* Draw positive and negative keys, with few or many distinct values, which differ in any of the bits. */
 static void
 draw_keys(uint64_t number, uint64_t *key, uint64_t keys)
 {
@@ -79,7 +79,7 @@ draw_keys(uint64_t number, uint64_t *key, uint64_t keys)
 		key[i] = base + ((draw_below(&state, values) - values / 2) << shift);
 }
 
-/* Add the keys in batches; some come from the host, and some are on the device. */
+/* Add the keys in batches, at random from host memory or from device memory. */
 static qb_status
 add_batches(qs_cuda_exact *exact, uint64_t *state, const uint64_t *key, const uint64_t *device,
 			uint64_t keys)
@@ -99,7 +99,7 @@ add_batches(qs_cuda_exact *exact, uint64_t *state, const uint64_t *key, const ui
 	return status;
 }
 
-/* The next key of the CPU's order, from *at on, that is in the range; NULL: there is none. */
+/* Returns the next key in the CPU's order, from *at on, that is in the range, or NULL at the end. */
 static const counted *
 next_between(const counts *here, uint64_t *at, int64_t least, int64_t most)
 {
@@ -108,7 +108,7 @@ next_between(const counts *here, uint64_t *at, int64_t least, int64_t most)
 	return *at < here->distinct ? &here->list[(*at)++] : NULL;
 }
 
-/* True if the order of a range, fetched in pieces, is that of the CPU. */
+/* True if the device's order of a range, fetched in pieces, equals the CPU's order. */
 static bool
 same_order(qs_cuda_exact *exact, uint64_t found, const counts *here, int64_t least, int64_t most)
 {
@@ -132,7 +132,7 @@ same_order(qs_cuda_exact *exact, uint64_t found, const counts *here, int64_t lea
 	return same && next_between(here, &next, least, most) == NULL;
 }
 
-/* Make the list of a device, and check its samples.  Returns the number of its keys below the bound. */
+/* List the distinct keys of a device, and check the samples.  Returns the number of keys below "bound". */
 static uint64_t
 make_list(uint64_t number, qs_cuda_exact *exact, int64_t bound, uint64_t *listed)
 {
@@ -147,7 +147,7 @@ make_list(uint64_t number, qs_cuda_exact *exact, int64_t bound, uint64_t *listed
 	return index;
 }
 
-/* Join slices of a range on the device of the first slice, and order them. */
+/* Join slices of a range on the device of the first slice, and order the range. */
 static qb_status
 join_and_order(const qs_cuda_exact_slice *part, int parts, uint64_t *found)
 {
@@ -171,7 +171,7 @@ order_alone(uint64_t number, qs_cuda_exact *exact, const counts *here)
 				"orders");
 }
 
-/* Order all keys: the first device gets those that are less than the bound, and the second one the others. */
+/* Order all keys: those below the bound on the first device, and all larger keys on the second. */
 static void
 order_both(uint64_t number, qs_cuda_exact *const *exact, uint64_t room, int64_t bound,
 		   const counts *here)
@@ -203,7 +203,7 @@ order_both(uint64_t number, qs_cuda_exact *const *exact, uint64_t room, int64_t 
 				"orders of the first");
 }
 
-/* Count the keys of the host on the second device, too, and divide all keys between both devices. */
+/* Add "key" on the second device, and order all keys of both devices, divided at a random bound. */
 static void
 order_with_second(uint64_t number, qs_cuda *second, qs_cuda_exact *exact, uint64_t room,
 				  const uint64_t *key, uint64_t keys, const counts *here)
@@ -262,7 +262,7 @@ now_ms(void)
 	return (double) now.tv_sec * 1e3 + (double) now.tv_nsec / 1e6;
 }
 
-/* Print the times of making memory, of listing the distinct keys, and of ordering them. */
+/* Print the times of allocating memory, of listing the distinct keys, and of ordering the keys. */
 static void
 time_one(qs_cuda *gpu, const uint64_t *device, uint64_t keys)
 {

@@ -1,13 +1,13 @@
 /*
  * faults.c
- *		Every CUDA call of every operation fails once: nothing leaks, errors
- *		have names, and a sketch that could not change has not changed.
+ *		Makes every CUDA call of every operation on a sketch fail once, and checks what remains.
  *
- * The library of this test is built with QS_CUDA_FAULTS: its QS_CUDA_TRY asks qs_cuda_fault()
- * whether the call must fail.  An operation is repeated with its first, second, third ...
- * call failing until it succeeds.  After each failure everything is closed, and soon as much
- * device memory must be free as before.  So no other program may use the device at the same
- * time.
+ * The library of this test is built with QS_CUDA_FAULTS: QS_CUDA_TRY calls qs_cuda_fault(), which
+ * says whether the CUDA call must fail.  The test repeats an operation until it succeeds: the first
+ * call fails, then the second, and so on.  Each failure must have a name.  If an operation promises
+ * to leave the sketch unchanged, the test compares the sketch.  After each failure the test closes
+ * the device, and all its memory must become free.  The test compares the free memory of the whole
+ * device, so no other program may use the device.
  *
  * test/gpu/faults.c
  */
@@ -19,7 +19,7 @@
 
 #define KEYS 20000
 
-static long calls_left; /* successful calls before the one that fails; negative: none fails */
+static long calls_left; /* calls that succeed before one fails; negative: no call fails */
 static int failures;
 
 bool
@@ -68,7 +68,7 @@ op_insert_device(void)
 	return qs_cuda_insert_device(f.sk, f.device_key, KEYS);
 }
 
-/* Sketches whose keys are partitioned get them one after another. */
+/* Insert into two sketches by one launch.  With QS_BULK_ALWAYS such a launch is refused: do nothing. */
 static qb_status
 op_insert_groups(void)
 {
@@ -94,7 +94,7 @@ op_merge(void)
 	return status == QB_OK ? qs_cuda_merge_slice(f.sk, all, f.other, all) : status;
 }
 
-/* Merge a slice of a sketch of the other device.  Only this slice of "sk" may be lost by a failure. */
+/* Merge a slice of a sketch of the second device.  A failure may damage only this slice of "sk". */
 static qb_status
 op_merge_slice(void)
 {
@@ -208,8 +208,8 @@ free_memory(void)
 }
 
 /*
- * True if as much memory is free as before.  On hosts with several devices the driver may give memory
- * back a little later, after a failure in this test or in the one before.
+ * True if "before" bytes of device memory are free.  On hosts with several devices the driver may
+ * return memory late, so the function waits for up to three seconds.
  */
 static bool
 is_free_again(size_t before)
@@ -221,7 +221,7 @@ is_free_again(size_t before)
 	return free_memory() >= before;
 }
 
-/* Check after a failure that the sketch is still the one that the fixture made. */
+/* Check that a failure left the fixture's sketch unchanged, if the operation promises this. */
 static void
 check_unchanged(const operation *op, long call)
 {
@@ -235,11 +235,11 @@ check_unchanged(const operation *op, long call)
 	qs_free(&now);
 }
 
-/* Let each call of an operation fail once; returns how many calls it makes. */
+/* Run an operation once for each CUDA call that fails.  Returns the number of its CUDA calls. */
 static long
 fail_each(const operation *op, int structure, qs_cuda_bulk bulk)
 {
-	/* run once before: kernels are loaded when they first run, which takes memory, too */
+	/* the first run loads the kernels, which stay in device memory */
 	open_fixture(structure, bulk);
 	CHECK(op->run() == QB_OK);
 	close_fixture();
@@ -253,7 +253,7 @@ fail_each(const operation *op, int structure, qs_cuda_bulk bulk)
 		calls_left = call;
 		succeeded = op->run() == QB_OK;
 		error = qs_cuda_last_error(f.gpu);
-		/* an operation may succeed although it got no memory for its workspace */
+		/* an operation may succeed without memory for its workspace */
 		expect(succeeded || (error->name && strcmp(error->name, "cudaErrorMemoryAllocation") == 0),
 			   op->name, call, "no name of the error");
 		done = succeeded && calls_left >= 0;
@@ -266,7 +266,7 @@ fail_each(const operation *op, int structure, qs_cuda_bulk bulk)
 	}
 }
 
-/* Open and close a device once, so that the context already has the memory that it keeps. */
+/* Open and close the device, so that the context allocates the memory that it never frees. */
 static void
 open_once(void)
 {
@@ -277,7 +277,7 @@ open_once(void)
 	qs_cuda_close(gpu);
 }
 
-/* Let each call of opening a device fail once. */
+/* Open a device once for each CUDA call that fails.  Returns the number of CUDA calls. */
 static long
 fail_open(void)
 {
@@ -300,7 +300,7 @@ fail_open(void)
 	}
 }
 
-/* Try to create a table that is too large for any device, and one that is just too large. */
+/* Check real errors: a table that no device can hold, with a small table after it, and device 1000. */
 static void
 fail_for_real(void)
 {

@@ -1,11 +1,11 @@
 /*
  * filter_faults.c
- *		Every CUDA call of operations on a filter fails once: nothing leaks, errors have
- *		names, and the next filter is right.
+ *		Makes every CUDA call of operations on a filter fail once, and checks what remains.
  *
- * The library is built with QS_CUDA_FAULTS, as for faults.c.  A filter is made, filled,
- * merged, queried and fetched with its first, second, third ... call failing until
- * everything succeeds.
+ * The library is built with QS_CUDA_FAULTS, as for faults.c.  The test makes, fills, merges,
+ * queries and fetches a filter, again and again until everything succeeds: the first CUDA call
+ * fails, then the second, and so on.  Nothing may leak, each error must have a name, and the
+ * next filter must be right.
  *
  * test/gpu/filter_faults.c
  */
@@ -17,7 +17,7 @@
 #define ROWS 20000
 #define KEYS 3000
 
-static long calls_left = -1; /* successful calls before the one that fails; negative: none fails */
+static long calls_left = -1; /* calls that succeed before one fails; negative: no call fails */
 static int failures;
 
 bool
@@ -68,7 +68,7 @@ batch_of(const life *l)
 					   .copies = l->copies ? copies : NULL };
 }
 
-/* Run all operations; "made" gets the resulting filter. */
+/* Run all operations on "f", and fetch it into "made". */
 static qb_status
 use(const life *l, qf_cuda_filter *f, qf_cuda_filter *other, qf_filter *made)
 {
@@ -117,7 +117,7 @@ live(qs_cuda *gpu, const life *l, qf_filter *made)
 	return status;
 }
 
-/* True if the filter is the same as on the CPU.  Frees it. */
+/* True if "made" equals the filter that the CPU makes.  Frees "made". */
 static bool
 is_right(const life *l, qf_filter *made)
 {
@@ -136,7 +136,7 @@ is_right(const life *l, qf_filter *made)
 	return right;
 }
 
-/* Let each call fail once; returns how many calls there are. */
+/* Repeat a life once for each CUDA call that fails.  Returns the number of CUDA calls. */
 static long
 fail_each(const life *l)
 {

@@ -1,13 +1,11 @@
 /*
  * filter_large.c
- *		Blocked filters of all sizes on the GPU, compared with the CPU.  Batches of
- *		millions of keys in device memory are inserted and looked up in the way that
- *		the engine chooses.
+ *		Compares blocked filters of all sizes, and batches of millions of keys, with the CPU.
  *
- *	filter_large
+ * filter_large
  *
- * filter_parity has small filters, and chooses the way itself.  Here the engine chooses:
- * in shared memory, partitioned, or directly.
+ * The keys are in device memory.  The engine chooses how it inserts them: in shared memory,
+ * partitioned, or directly.  filter_parity tests small filters, and chooses the way itself.
  *
  * test/gpu/filter_large.c
  */
@@ -27,7 +25,7 @@ expect(bool same, const char *what, const qf_params *p, key_kind kind)
 			key_kind_names[kind], what, (unsigned long) p->m, p->k);
 }
 
-/* Check that the answers in device memory are those of the CPU.  Every other key was inserted. */
+/* Look up keys in device memory, half of them inserted, and compare the answers with the CPU's. */
 static void
 compare_lookups(qs_cuda *gpu, qf_cuda_filter *filter, const qf_filter *cpu, uint64_t *key,
 				size_t count, key_kind kind)
@@ -65,7 +63,7 @@ compare_filters(qf_cuda_filter *gpu, const qf_filter *cpu, key_kind kind)
 	qf_free(&got);
 }
 
-/* Insert "count" keys of a kind as one batch in device memory, and compare. */
+/* Insert "count" keys as one batch in device memory, and compare the filter with the CPU's filter. */
 static void
 try_batch(qs_cuda *gpu, const qf_params *p, size_t count, key_kind kind)
 {

@@ -1,13 +1,12 @@
 /*
  * filter_parity.c
- *		Filters on the GPU, compared with filters on the CPU: with random parameters,
- *		rows and batches, bytes and lookups must be the same.
+ *		Compares filters on the GPU with filters on the CPU: random parameters, rows and batches.
  *
  *	filter_parity [first case [cases [large]]]
  *
- * A case is a function of its number.  Both sides get the same rows, but in
- * batches of different sizes.  "large" adds a few filters of up to half a
- * gigabyte, and batches of millions of rows.
+ * A case depends only on its number.  GPU and CPU insert the same rows in batches of
+ * different sizes, and must produce the same bytes and answers.  "large" adds filters
+ * of up to half a gigabyte and batches of millions of rows.
  *
  * test/gpu/filter_parity.c
  */
@@ -136,7 +135,7 @@ draw_rows(rows *r, const qf_params *p, size_t most)
 		CHECK(r->copies);
 		for (size_t i = 0; i < r->count; i++)
 			r->copies[i] = (int64_t) draw(top + 1);
-		if (r->count > 1 && draw(20) == 0) /* more rows than can be counted */
+		if (r->count > 1 && draw(20) == 0) /* the sum exceeds an int64 */
 			r->copies[0] = r->copies[1] = INT64_MAX;
 	}
 }
@@ -199,7 +198,7 @@ compare(const char *what, qf_cuda_filter *gpu, const qf_filter *cpu)
 	qf_free(&got);
 }
 
-/* Look up keys that were inserted, and other keys. */
+/* Compare lookups of inserted keys and of other keys. */
 static void
 compare_lookups(qf_cuda_filter *gpu, const qf_filter *cpu, const rows *r)
 {
@@ -287,7 +286,7 @@ compare_device_rows(qs_cuda *gpu, const qf_params *p, const rows *r)
 
 static qs_cuda *second;
 
-/* Merge filters of one device or of two, or by copying pieces to another filter. */
+/* Merge a filter of the same or the second device into "into", then copy "into" in pieces. */
 static void
 compare_merge(qs_cuda *gpu, qf_cuda_filter *into, qf_filter *cpu, const rows *more)
 {
@@ -329,7 +328,7 @@ compare_merge(qs_cuda *gpu, qf_cuda_filter *into, qf_filter *cpu, const rows *mo
 	qf_cuda_destroy(copy);
 }
 
-/* Make a filter on the device; it may get the rows of the CPU's filter. */
+/* Make a filter on the device: empty, or loaded from the CPU's filter after rows were added. */
 static qf_cuda_filter *
 start(qs_cuda *gpu, qf_filter *cpu)
 {

@@ -1,10 +1,10 @@
 /*
  * large.c
- *		Parity of large tables and batches.
+ *		Compares sketches with large tables and batches with the CPU.
  *
- * The CPU builds all references at the same time, with a thread for each case.  Meanwhile
- * the device builds one case after another, from keys in device memory, in every way of
- * inserting.  Plain tables are compared directly, multilevel sketches in serialized form.
+ * Each case has a thread, in which the CPU builds the reference.  Meanwhile the device builds
+ * one case after another from keys in device memory, in every way of inserting.  Plain tables
+ * are compared directly, multilevel sketches in serialized form.
  *
  * test/gpu/large.c
  */
@@ -23,7 +23,7 @@ typedef struct large_case
 	uint64_t bytes; /* size of the table */
 	key_kind kind;
 	uint64_t keys;
-	/* filled in */
+	/* set by start_case() and build_reference() */
 	qs_params params;
 	qs_sketch cpu;
 	const uint64_t *key;
@@ -58,7 +58,7 @@ build_reference(void *argument)
 	return NULL;
 }
 
-/* The keys of a distribution, which all of its cases share. */
+/* Returns KEYS keys of a distribution.  All cases of the distribution share the array. */
 static const uint64_t *
 keys_of(key_kind kind)
 {
@@ -83,7 +83,7 @@ start_case(large_case *c)
 	CHECK(pthread_create(&c->thread, NULL, build_reference, c) == 0);
 }
 
-/* Build a sketch on the device and fetch it; returns the time of the insertion alone. */
+/* Build a sketch on the device and fetch it.  Returns the seconds of the insertion. */
 static double
 build_device(qs_cuda *gpu, const large_case *c, const uint64_t *key, qs_cuda_bulk bulk,
 			 qs_sketch *fetched)

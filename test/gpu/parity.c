@@ -1,13 +1,12 @@
 /*
  * parity.c
- *		Random sequences of operations on CPU and GPU, compared byte by byte.
+ *		Compares random sequences of operations on CPU and GPU byte by byte.
  *
- * A case draws parameters, and then a few operations: inserting (from ordinary, pinned or
- * device memory, with or without weights, in every way of inserting), removing present keys,
- * removing too much, merging at once or in slices, merging with sketches of other sizes,
- * which is refused, loading and fetching.  After each operation the serialized bytes of both
- * sketches and the estimates of some keys must be the same.  A case is a function of its
- * number: "parity NUMBER 1" repeats one.
+ * A case draws parameters, and then operations: insert, merge, and reload.  Keys are inserted from
+ * ordinary, pinned or device memory, with or without weights, in every way of inserting.  Sketches
+ * are merged as a whole or in slices; a merge with a sketch of another size must be refused.
+ * After each operation the serialized bytes of both sketches and the estimates of some keys must
+ * be the same.  A case depends only on its number: "parity NUMBER 1" repeats case NUMBER.
  *
  *	parity [first case [number of cases]]
  *
@@ -72,7 +71,7 @@ expect(const test_case *t, bool same, const char *what)
 		fail(t, what);
 }
 
-/* Draw the parameters: every structure, sizes from a few bytes to a megabyte. */
+/* Draw parameters: any structure, and a size from a few bytes to a megabyte. */
 static void
 draw_params(test_case *t)
 {
@@ -110,7 +109,7 @@ draw_keys(test_case *t, bool weighted)
 	return count;
 }
 
-/* Insert the keys by one launch as several arrays, or if they are too many for that, as one array. */
+/* Insert the keys by one launch as several arrays, or as one array if the launch is refused. */
 static qb_status
 insert_parts(test_case *t, const int64_t *weight, size_t count)
 {
@@ -135,7 +134,7 @@ insert_parts(test_case *t, const int64_t *weight, size_t count)
 	return status;
 }
 
-/* Insert the keys on the device.  They are transferred in one of four ways; with weights, of three. */
+/* Insert the keys on the device, transferred in one of four ways, or of three with weights. */
 static qb_status
 insert_device(test_case *t, const int64_t *weight, size_t count)
 {
@@ -173,7 +172,7 @@ insert(test_case *t)
 	expect(t, cpu == device, "status of insert");
 }
 
-/* Copy the sketch to the other device; NULL: its structure cannot be loaded. */
+/* Copy the sketch to the second device.  Returns NULL for sf, or if the sketch cannot be fetched. */
 static qs_cuda_sketch *
 copy_away(test_case *t, qs_cuda_sketch *from)
 {
@@ -187,7 +186,7 @@ copy_away(test_case *t, qs_cuda_sketch *from)
 	return away;
 }
 
-/* Merge at once or slice by slice, with a sketch of the same device or of the other one. */
+/* Merge as a whole or slice by slice, with "from" or with its copy on the second device. */
 static qb_status
 merge_on_device(test_case *t, qs_cuda_sketch *from)
 {
@@ -211,7 +210,7 @@ merge_on_device(test_case *t, qs_cuda_sketch *from)
 	return QB_OK;
 }
 
-/* Merge with another sketch of the same kind.  Merging with one of another size must be refused. */
+/* Merge with a sketch of the same parameters, or of twice the size, which must be refused. */
 static void
 merge(test_case *t)
 {
@@ -273,7 +272,7 @@ compare_estimates(test_case *t)
 	expect(t, memcmp(cpu, device, sizeof(cpu)) == 0, "estimates");
 }
 
-/* Read tables of "bytes" bytes in pieces of any size, or in pieces of whole quads. */
+/* Read tables of "bytes" bytes in pieces, of any size or of multiples of 16 bytes. */
 static void
 read_pieces(test_case *t, uint8_t *to, uint64_t bytes)
 {
@@ -298,7 +297,7 @@ read_pieces(test_case *t, uint8_t *to, uint64_t bytes)
 	expect(t, qs_cuda_read(t->device, outside, 2) == QB_NO_MEMORY, "status of a piece outside");
 }
 
-/* Check that tables read in pieces, as backends read them, are those that are fetched as a whole. */
+/* Check that tables read in pieces, as backends read them, equal tables fetched as a whole. */
 static void
 compare_pieces(test_case *t)
 {
@@ -356,7 +355,7 @@ compare(test_case *t)
 	compare_estimates(t);
 }
 
-/* Merge device parts of sf.  Beside that, they only answer queries. */
+/* Merge device parts of sf, and check that they refuse keys. */
 static void
 compare_sf_parts(test_case *t)
 {
@@ -421,7 +420,7 @@ main(int argc, char **argv)
 {
 	uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
 	uint64_t cases = argc > 2 ? strtoull(argv[2], NULL, 10) : 4000;
-	qs_cuda_options options = { .staging_bytes = 1 << 18 }; /* a batch is sent in several pieces */
+	qs_cuda_options options = { .staging_bytes = 1 << 18 }; /* sends a batch in several pieces */
 	qs_cuda_error error;
 	test_case t = { 0 };
 	double began = seconds();

@@ -1,20 +1,19 @@
 #!/usr/bin/env bash
 #
-# Runs what "make gpu-build" built, on a machine with a GPU.  It needs nothing but the
-# folder in which it is.
+# Runs the programs that "make gpu-build" built, on a machine with a GPU.  It needs only its folder.
 #
 #	run.sh test [cases]    parity of random cases, of large ones, and faults
 #	run.sh sanitize        small cases under the four tools of compute-sanitizer
-#	run.sh bench [section ...]   the benchmark's lines, to gpu-bench.tsv beside it
-#	run.sh sets [section ...]    lines of all pairs of sets, to gpu-sets.tsv
-#	run.sh filter [section ...]  lines of filters, to gpu-filter.tsv
+#	run.sh bench [section ...]   benchmark of sketches, written to gpu-bench.tsv in the folder
+#	run.sh sets [section ...]    benchmark of pairs of sets, written to gpu-sets.tsv
+#	run.sh filter [section ...]  benchmark of filters, written to gpu-filter.tsv
 #	run.sh profile         counters of the main kernels, by ncu
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 what=${1:?test, sanitize, bench, sets, filter or profile}
 shift
 
-# find_tool TOOL: prints the tool's path, also if its folder is not in PATH.
+# find_tool TOOL: prints the path of a CUDA tool, in PATH or in /usr/local/cuda.
 find_tool() {
 	command -v "$1" || ls /usr/local/cuda/bin/"$1" /usr/local/cuda/compute-sanitizer/"$1" 2>/dev/null |
 		head -1
@@ -41,7 +40,7 @@ sanitize() {
 			"$here/sets_memberships" 0 "$((${1:-12} / 6))" || status=1
 		"$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 5 \
 			"$here/filter_parity" 0 "${1:-12}" || status=1
-		# blocked filters: case 43 has few lines; cases from 60 on have partitioned batches
+		# blocked filters: case 43 has few cache lines, and cases from 60 on partition batches
 		"$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 5 \
 			"$here/filter_parity" 43 1 || status=1
 		"$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 5 \

@@ -1,10 +1,10 @@
 /*
  * sets_faults.c
- *		Every CUDA call of a search for pairs of sets fails once: nothing leaks,
- *		errors have names, and the next search finds all pairs.
+ *		Makes every CUDA call of a search for pairs of sets fail once, and checks what remains.
  *
- * The library is built with QS_CUDA_FAULTS, as for faults.c.  A search is made
- * with its first, second, third ... call failing until it succeeds.
+ * The library is built with QS_CUDA_FAULTS, as for faults.c.  The test repeats a search until
+ * it succeeds: the first CUDA call fails, then the second, and so on.  Nothing may leak, each
+ * error must have a name, and the next search must find all pairs.
  *
  * test/gpu/sets_faults.c
  */
@@ -18,7 +18,7 @@
 #define ROWS  20000
 #define PIECE 5000
 
-static long calls_left = -1; /* successful calls before the one that fails; negative: none fails */
+static long calls_left = -1; /* calls that succeed before one fails; negative: no call fails */
 static int failures;
 
 bool
@@ -54,7 +54,7 @@ make_collection(qset_collection *c)
 	qset_builder_free(&b);
 }
 
-/* Make a collection on the device, from the rows of one on the CPU. */
+/* Make a collection on the device from the rows of the CPU's collection. */
 static qb_status
 make_of_rows(qs_cuda *gpu, const qset_collection *c, qset_cuda_sets **made)
 {
@@ -81,7 +81,10 @@ make_of_rows(qs_cuda *gpu, const qset_collection *c, qset_cuda_sets **made)
 	return status;
 }
 
-/* Load or make a collection, copy it, search, and fetch pairs in pieces so small that rows repeat. */
+/*
+ * Load or make a collection, copy it, and search.  The pieces of pairs are so small that rows have to
+ * be computed again.
+ */
 static qb_status
 find_pairs(qs_cuda *gpu, const qset_collection *c, int method, bool both, uint64_t *pairs)
 {
@@ -117,7 +120,7 @@ find_pairs(qs_cuda *gpu, const qset_collection *c, int method, bool both, uint64
 	return status;
 }
 
-/* True if the device has the name of the last error. */
+/* True if the device reports the simulated error by its name. */
 static bool
 is_named(const qs_cuda *gpu)
 {
@@ -126,7 +129,7 @@ is_named(const qs_cuda *gpu)
 	return name && strcmp(name, "cudaErrorMemoryAllocation") == 0;
 }
 
-/* Let each call fail once; returns how many calls there are. */
+/* Repeat the search once for each CUDA call that fails.  Returns the number of CUDA calls. */
 static long
 fail_each(const qset_collection *c, int method, bool both)
 {

@@ -1,14 +1,13 @@
 /*
  * sets_memberships.c
- *		Rows (set id, element) become a collection on the device, which must be that of a
- *		builder on the CPU.
+ *		Compares collections made on the device from rows (set id, element) with the CPU's.
  *
  *	sets_memberships [first case [number of cases]]
  *	sets_memberships time [rows [sets [distinct elements]]]
  *
  * Rows are selected from two columns on the device, with NULLs and a condition, or added in
- * batches.  "time" prints how long it takes to make a collection of rows that are on the
- * device already, and to find its pairs.
+ * batches.  "time" prints how long the device takes to make a collection from rows in its
+ * memory, and to find the pairs of the collection.
  *
  * test/gpu/sets_memberships.c
  */
@@ -24,7 +23,7 @@
 
 /* ---- rows ---- */
 
-/* Values of many kinds: in any bits, of both signs, with few and with many distinct ones. */
+/* How values are drawn: base + (number << shift), with "distinct" different signed numbers. */
 typedef struct values
 {
 	uint64_t distinct;
@@ -80,7 +79,7 @@ build_here(const int64_t *id, const int64_t *element, uint64_t rows, qset_collec
 	qset_builder_free(&builder);
 }
 
-/* True if an array on the device equals one of the CPU. */
+/* True if an array of the device equals the CPU's array. */
 static bool
 same_array(const qset_cuda_memberships *m, qset_cuda_array array, const void *here, uint64_t count,
 		   size_t bytes)
@@ -95,7 +94,7 @@ same_array(const qset_cuda_memberships *m, qset_cuda_array array, const void *he
 	return same;
 }
 
-/* The number of pairs with at least two common elements. */
+/* Returns the number of pairs of sets with at least two common elements. */
 static uint64_t
 count_pairs(qs_cuda *gpu, qset_cuda_sets *sets)
 {
@@ -110,7 +109,7 @@ count_pairs(qs_cuda *gpu, qset_cuda_sets *sets)
 	return count;
 }
 
-/* True if the collection made on the device has as many pairs as the CPU's collection, once loaded. */
+/* True if the device finds equally many pairs in its collection and in the CPU's, which it loads. */
 static bool
 same_pairs(qs_cuda *gpu, const qset_cuda_memberships *m, const qset_collection *here)
 {
@@ -150,7 +149,7 @@ compare(qs_cuda *gpu, uint64_t number, qset_cuda_memberships *m, const qset_coll
 
 static qs_cuda *second;
 
-/* Add the rows in batches; some come from the host, and some are on a device. */
+/* Add the rows in batches, at random from host memory or from the memory of a device. */
 static void
 add_batches(qs_cuda *gpu, uint64_t *state, qset_cuda_memberships *m, const int64_t *id,
 			const int64_t *element, uint64_t rows)
@@ -224,7 +223,7 @@ draw_column(qs_cuda *gpu, uint64_t *state, int column, const int64_t *value, uin
 	return copy;
 }
 
-/* Draw tiles in the order of rows, with gaps.  The three columns begin at different rows. */
+/* Draw tiles in the order of rows, with gaps.  A tile begins at a different row in each column. */
 static uint32_t
 draw_tiles(uint64_t *state, qb_tile *tile, uint64_t rows)
 {
@@ -267,7 +266,7 @@ select_here(const qs_cuda_copy_rows *wanted, int64_t *const column[3], int64_t *
 	return count;
 }
 
-/* Three columns on the device and on the CPU: elements, ids, and one whose values must be in a range. */
+/* Columns on the device and on the CPU: elements, ids, and values that a condition tests. */
 typedef struct columns
 {
 	int64_t *value[3];
@@ -312,7 +311,7 @@ free_columns(const columns *c)
 		qs_cuda_columns.destroy(c->there[i]);
 }
 
-/* Select rows of the device's columns, as rows of a collection; returns their number. */
+/* Select rows from the device's columns as rows of a collection.  Returns the number of rows. */
 static uint64_t
 select_there(qs_cuda *gpu, const columns *c, qset_cuda_memberships *m)
 {

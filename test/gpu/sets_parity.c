@@ -1,11 +1,10 @@
 /*
  * sets_parity.c
- *		All pairs on the GPU, compared with all pairs on the CPU: random collections,
- *		every method, every kind of request.
+ *		Compares all pairs on the GPU with all pairs on the CPU: every method, random requests.
  *
  *	sets_parity [first case] [cases]
  *
- * A case is a function of its number.  The CPU answers by its index, which the
+ * A case depends only on its number.  The CPU finds the pairs by its index, which the
  * unit tests compare with a double loop.
  *
  * test/gpu/sets_parity.c
@@ -157,7 +156,7 @@ ask_gpu(qs_cuda *gpu, const qset_cuda_request *r, uint64_t room, answer *a)
 	qset_cuda_pairs_close(pairs);
 }
 
-/* Returns false now and then, so that the search stops waiting. */
+/* Returns false at each hundredth call, so that the search stops waiting. */
 static bool
 some_patience(void)
 {
@@ -167,8 +166,8 @@ some_patience(void)
 }
 
 /*
- * Fetch the pairs of the rows first .. end - 1 of an open search.  If "begun", the search has
- * started with these rows already.
+ * Fetch the pairs of rows first .. end - 1 of an open search.  If "begun", the caller has
+ * begun the search of these rows.
  */
 static void
 take_rows(qset_cuda_pairs *pairs, uint64_t first, uint64_t end, bool begun, answer *a)
@@ -187,9 +186,9 @@ take_rows(qset_cuda_pairs *pairs, uint64_t first, uint64_t end, bool begun, answ
 }
 
 /*
- * Search as several devices do.  The second device gets a copy of the collections; if there
- * is only one device, it gets the copy as well.  The devices take shards of the rows in turn,
- * and each shard is begun before the pairs of the one before it are fetched.
+ * Search with two devices.  The second device works on a copy of the collections.  The devices
+ * search alternate shards of the rows.  The next shard begins before the pairs of a shard are
+ * fetched.
  */
 static void
 ask_both(qs_cuda *gpu, qs_cuda *second, const qset_cuda_request *r, uint64_t shares, answer *a)
@@ -273,7 +272,7 @@ compare(uint64_t number, const char *what, int method, const answer *want, const
 		}
 }
 
-/* Draw a request, in the forms of the CPU and of the GPU. */
+/* Draw a request as structures for the CPU and for the GPU. */
 static void
 draw_request(qset_request *cpu, qset_cuda_request *gpu)
 {
@@ -296,7 +295,7 @@ draw_request(qset_request *cpu, qset_cuda_request *gpu)
 	}
 }
 
-/* Load a collection with other numbers for its elements. */
+/* Load a collection; number[] maps the ranks of its elements to the numbers on the device. */
 static qset_cuda_sets *
 load_numbered(qs_cuda *gpu, const qset_collection *c, const uint32_t *number, uint64_t universe)
 {

@@ -1,12 +1,12 @@
 /*
  * sketch_frequent.c
- *		Exact counts of frequent keys on the device, compared with counts on the CPU.
+ *		Compares exact counts of frequent keys on the device with counts on the CPU.
  *
  *	sketch_frequent [first case [number of cases]]
  *	sketch_frequent time [keys]
  *
- * "time" prints how long it takes to make a sketch of this many keys that are on the device already,
- * and then to count its frequent keys.
+ * "time" prints how long the device takes to make a sketch of "keys" keys that are in its memory, and
+ * to count the frequent keys.
  *
  * test/gpu/sketch_frequent.c
  */
@@ -35,7 +35,7 @@ compare_collected(const void *a, const void *b)
 	return compare_keys(&((const qs_frequent_key *) a)->key, &((const qs_frequent_key *) b)->key);
 }
 
-/* The count of a key on the device; 0: the key was not collected. */
+/* Returns the device's count of a key, or 0 if the key was not collected. */
 static uint64_t
 times_of(const collected *c, uint64_t key)
 {
@@ -47,9 +47,9 @@ times_of(const collected *c, uint64_t key)
 }
 
 /*
- * Compare with the counts of all distinct keys.  A key whose estimate reaches the threshold and exceeds
- * what was dropped must have its exact count, or none if the count is too small to be collected.  A key
- * whose estimate is below the threshold must have none.
+ * Compare the collected counts with the counts of all distinct keys.  If a key's estimate reaches
+ * head.least and exceeds head.dropped, the key must be collected with its exact count, unless the count
+ * is at most head.left_out.  If the estimate is below head.least, the key must not be collected.
  */
 static void
 compare(uint64_t number, const qs_sketch *here, uint64_t *key, uint64_t keys, collected *c,
@@ -165,7 +165,7 @@ run_case(qs_cuda *gpu, uint64_t number)
 	cudaFree(device);
 }
 
-/* Print the least time of some runs, with the keys in chunks like those of cached columns. */
+/* Print the shortest time of several runs.  The keys are in chunks, like the keys of a cached column. */
 static void
 time_one(qs_cuda *gpu, const uint64_t *device, uint64_t keys, const qs_params *params)
 {

@@ -1,14 +1,14 @@
 /*
  * sketch_groups.c
- *		One launch adds keys in device memory to many sketches.  The bytes must be those of
- *		adding to one sketch after another on the CPU, for every structure.  Sketches that
- *		cannot be in one launch stay as they are.
+ *		Adds keys in device memory to many sketches by one launch, and compares with the CPU.
+ *
+ * A launch with sketches that cannot be served together must be refused without a change.
  *
  *	sketch_groups [first case [number of cases]]
  *	sketch_groups time [keys [groups]]
  *
- * "time" prints how long 1 MB sketches of so many groups take for so many keys, by one launch
- * and by a launch for each sketch.
+ * "time" prints how long it takes to add "keys" keys to sketches of 1 MB of "groups" groups, by one
+ * launch and by a launch for each sketch.
  *
  * test/gpu/sketch_groups.c
  */
@@ -71,7 +71,7 @@ free_groups(groups *g)
 	cudaFree(g->device_key);
 }
 
-/* Draw keys of the groups, of some groups none, and copy them to the device; returns their number. */
+/* Draw keys for each group, or none, and copy them to the device.  Returns the number of all keys. */
 static uint64_t
 draw_keys(groups *g, uint64_t *state)
 {
@@ -121,7 +121,7 @@ insert_together(groups *g)
 	return qs_cuda_insert_groups(g->there, g->keys, g->count, g->device_key);
 }
 
-/* True if all sketches of the device equal those of the CPU. */
+/* True if each sketch on the device equals the CPU's sketch of the group. */
 static bool
 same_groups(groups *g)
 {
@@ -138,7 +138,7 @@ same_groups(groups *g)
 	return same;
 }
 
-/* Check that sketches with other parameters, or with counters of 8 bytes, get no keys. */
+/* Check that a launch is refused if one sketch has other parameters or needs counters of 8 bytes. */
 static void
 refuse(groups *g, uint64_t number, uint64_t *state)
 {
@@ -193,7 +193,7 @@ run_case(groups *g, uint64_t number)
 	free_groups(g);
 }
 
-/* Print the least time, of several runs with the same keys, from the first launch to the end of the last. */
+/* Print the shortest time of ten runs.  A run lasts from its first launch to the end of its last. */
 static void
 time_one(groups *g, const char *name, void (*insert)(groups *g))
 {

@@ -1,6 +1,6 @@
 /*
  * support.c
- *		What the GPU tests and benchmarks share.
+ *		Functions that GPU tests and benchmarks share: memory, keys, and comparisons.
  *
  * test/gpu/support.c
  */
@@ -13,10 +13,10 @@
 
 #include "support.h"
 
-/* Large tables are in huge pages, as they are in the extension. */
+/* Large tables use huge pages, as in the extension. */
 #define HUGE_PAGE (2u << 20)
 
-/* Number of keys from which a Zipf distribution chooses. */
+/* Number of distinct keys of a Zipf distribution. */
 #define ZIPF_UNIVERSE 268435456.0
 
 const char *const key_kind_names[KEYS_KINDS] = {
@@ -126,8 +126,8 @@ test_release(void *context, void *pointer)
 const qb_memory test_memory = { .alloc = test_alloc, .release = test_release };
 
 /*
- * A copy from ordinary memory returns before the data have arrived, and streams that do not
- * synchronize with the default stream do not wait for it.  So we wait here.
+ * A copy from ordinary memory can return before the data have arrived.  Streams that do not
+ * synchronize with the default stream would not wait for the data, so the function waits.
  */
 void
 copy_to_device(void *to, const void *from, size_t bytes)
@@ -136,7 +136,7 @@ copy_to_device(void *to, const void *from, size_t bytes)
 	CHECK_CUDA(cudaDeviceSynchronize());
 }
 
-/* qs_cuda_sync() makes the device the current one of the thread. */
+/* qs_cuda_sync() makes the device the current device of the thread. */
 uint64_t *
 keys_to_device(qs_cuda *gpu, const void *key, size_t count)
 {

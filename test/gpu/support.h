@@ -1,9 +1,9 @@
 /*
  * support.h
- *		What the GPU tests and benchmarks share: memory, keys, comparing.
+ *		Functions that GPU tests and benchmarks share: memory, keys, and comparisons.
  *
- * Test programs stop where they cannot go on (CHECK).  Tested cases are counted.
- * Differences are reported, and counted, too.
+ * CHECK ends a test program that cannot go on.  Differences are counted and reported, and the
+ * program continues.
  *
  * test/gpu/support.h
  */
@@ -56,16 +56,16 @@ extern uint64_t key_at(key_kind kind, uint64_t seed, uint64_t i);
 /* Fill an array with the keys number first .. first + count - 1, using all cores. */
 extern void make_keys(uint64_t *key, key_kind kind, uint64_t seed, uint64_t first, uint64_t count);
 
-/* Memory of the C library, zeroed and aligned as sketches need it. */
+/* Allocates from the C library, zeroed and aligned for sketches. */
 extern const qb_memory test_memory;
 
-/* Copy to memory of the device.  Streams of any kind that are used afterwards see the data. */
+/* Copy to memory of the device.  Work queued on any stream afterwards sees the data. */
 extern void copy_to_device(void *to, const void *from, size_t bytes);
 
-/* Copy keys to new memory of the device; release it with cudaFree(). */
+/* Copy keys to new memory of the device.  The caller frees the memory with cudaFree(). */
 extern uint64_t *keys_to_device(qs_cuda *gpu, const void *key, size_t count);
 
-/* After all requested work of the device is done, copy keys into its memory, or out of it. */
+/* Wait until the device has finished its work, and copy keys into its memory, or from its memory. */
 extern void keys_put(qs_cuda *gpu, uint64_t *to, const uint64_t *from, size_t count);
 extern void keys_get(qs_cuda *gpu, uint64_t *to, const uint64_t *from, size_t count);
 
@@ -75,8 +75,8 @@ extern double seconds(void);
 extern int cores(void);
 
 /*
- * Open a second device, and join both.  If the host has only one, the second is the same
- * device with streams of its own.
+ * Open a second device, and join both.  If the host has only one device, open this device again
+ * with separate streams.
  */
 extern qs_cuda *open_second(qs_cuda *first);
 
@@ -86,20 +86,20 @@ extern void dense_init(qs_sketch *sk, const qs_params *p);
 /* True if the serialized bytes of both sketches are equal. */
 extern bool same_bytes(const qs_sketch *a, const qs_sketch *b);
 
-/* True if the tables are equal.  For tables that are too large to serialize, and not for multilevel. */
+/* True if totals and tables are equal, without serializing them.  Not for multilevel sketches. */
 extern bool same_tables(const qs_sketch *a, const qs_sketch *b);
 
 /* ---- programs that test random cases ---- */
 
-/* A random number below "below"; the state changes. */
+/* Returns a random number below "below", and changes the state. */
 extern uint64_t draw_below(uint64_t *state, uint64_t below);
 
 /* Count and report a difference of a case, unless "good". */
 extern void expect_case(uint64_t number, bool good, const char *what);
 
 /*
- * A run of PROGRAM [first case [number of cases]], or of PROGRAM time [argument...].  The device is
- * open from begin_cases(), which ends the program if there is none, to end_cases().
+ * A run of PROGRAM [first case [number of cases]], or of PROGRAM time [argument...].  begin_cases()
+ * opens the device, or ends the program if no device is usable.  end_cases() closes the device.
  */
 typedef struct case_run
 {
@@ -112,7 +112,7 @@ typedef struct case_run
 
 extern case_run begin_cases(int argc, char **argv, uint64_t cases);
 
-/* Argument number i of the command, a number; "otherwise" if it is missing. */
+/* Returns the number given as argument i of the command, or "otherwise" if the argument is missing. */
 extern uint64_t case_argument(const case_run *run, int i, uint64_t otherwise);
 
 /* Report the numbers of cases and of differences.  Returns the exit status. */

@@ -4,7 +4,7 @@
  *
  *	gpu_schedule() bigint	number of pieces of requests that the worker has served
  *	gpu_asked() bigint		number of tables with cached columns that pending requests name
- *	gpu_adding() bigint		the most pending requests that name one live value
+ *	gpu_adding() bigint		largest number of pending requests that name one live value
  *
  * test/modules/gpu_schedule.c
  */

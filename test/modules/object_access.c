@@ -1,6 +1,6 @@
 /*
  * object_access.c
- *		An object access hook like that of sepgsql, for tests.
+ *		An object access hook like sepgsql's, for tests.
  *
  * PostgreSQL calls the hook before it executes a function, or searches a schema for a name.  This
  * hook reports each call as a NOTICE, and refuses the functions and the schema that settings name.

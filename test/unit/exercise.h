@@ -2,7 +2,7 @@
  * exercise.h
  *		Operations on bytes of unknown origin.
  *
- * exercise_opened() takes bytes that qs_open() accepted. qs_open() checks only the header,
+ * exercise_opened() takes bytes that qs_open() accepted.  qs_open() checks only the header,
  * so the body may hold anything.  No function may read or write out of bounds.
  *
  * exercise_valid() takes bytes that qs_validate() accepted.  Every operation must work

@@ -4,7 +4,7 @@
  *
  * A valid filter, dense or compact, is changed in a few fields, words and gaps.  Some
  * mutations keep the number of set bits right: they set one bit and clear another bit, or
- * they change the number with the bits. filter_support.h has the checks. mutants.h does
+ * they change the number with the bits.  filter_support.h has the checks.  mutants.h does
  * the same for sketches.
  *
  * test/unit/filter_mutants.h

@@ -129,7 +129,7 @@ filter_merge_any(qf_filter *into, const qf_filter *from)
 	REQUIRE(status == QB_OK || (status == QB_TOTAL_OVERFLOW && from->rows > INT64_MAX / 2));
 }
 
-/* Set the header's number of set bits to that of the body. */
+/* Set the header's number of set bits to the number of bits that the body sets. */
 static inline void
 filter_repair_ones(test_bytes b)
 {

@@ -12,7 +12,7 @@
  * - the written bytes are valid;
  * - a refused operation changes nothing.
  *
- * Sometimes the machine checks a stronger property: the sketch's bytes equal those of a
+ * Sometimes the machine checks a stronger property: the sketch's bytes equal the bytes of a
  * sketch to which the exact counts are added in one batch.  This property covers the order
  * of keys, batches, merging, folding, widths and removing.
  *

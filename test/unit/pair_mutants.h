@@ -2,9 +2,10 @@
  * pair_mutants.h
  *		Pairs of values of one type that need not match each other.
  *
- * mutants.h and similar files merge a damaged value only with itself.  Here every function
- * of two values gets two values, of which one or both are damaged.  Fields and bodies are
- * copied from other values or changed at random, and the checksums are repaired.
+ * mutants.h and similar files merge a damaged value only with itself.  This file calls every
+ * function of two values with different values, of which one or both are damaged.  Fields
+ * and bodies are copied from other values or changed at random, and the checksums are
+ * repaired.
  *
  * Invalid values are skipped.  Two valid values may still differ in parameters, widths or
  * kinds of keys.  A function must then return QB_MISMATCH and change neither value.  If a
@@ -41,7 +42,7 @@ pair_take(test_bytes *b, test_bytes from, uint64_t at, uint64_t bytes)
 		memcpy(b->data + at, from.data + at, bytes);
 }
 
-/* Replace the body of a value by that of another value. */
+/* Replace the body of a value by the body of another value. */
 static inline void
 pair_take_body(test_bytes *b, test_bytes from, uint64_t header)
 {

@@ -21,7 +21,7 @@ typedef struct way
 	int method;
 	int variant;
 	uint64_t shards;
-	uint64_t room; /* most pairs that one call returns */
+	uint64_t room; /* largest number of pairs that one call returns */
 } way;
 
 typedef struct answer

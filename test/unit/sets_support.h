@@ -179,7 +179,7 @@ test_naive_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
 
 static const qb_keys test_qi_keys = { .family = TEST_QI_FAMILY };
 
-/* Returns the upper half of a wide element, like that of a fingerprint. */
+/* Returns the upper half of a wide element, in place of the upper half of a fingerprint. */
 static inline uint64_t
 test_upper(uint64_t low)
 {

@@ -22,7 +22,7 @@
 #include "utils/memutils.h"
 
 #define MB          ((size_t) 1 << 20)
-#define AT_ONCE     (4 * MB) /* most bytes cleared between two checks for interrupts */
+#define AT_ONCE     (4 * MB) /* largest number of bytes cleared between two checks for interrupts */
 #define TABLE_BYTES (66 * MB + 8)
 
 volatile sig_atomic_t InterruptPending;

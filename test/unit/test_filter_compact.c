@@ -47,7 +47,7 @@ few_bits_take_few_bytes(void **state)
 	static const struct
 	{
 		double fill;
-		double most; /* most bytes per set bit */
+		double most; /* limit of the bytes per set bit */
 	} fills[] = { { 0.0001, 2.5 }, { 0.001, 2.1 }, { 0.01, 1.5 }, { 0.05, 1.2 }, { 0.08, 1.2 } };
 	static const uint64_t sizes[] = { 1 << 20, 1 << 23 };
 	size_t i, s;

@@ -147,7 +147,7 @@ blocked_parameters_give_the_rate(void **state)
 	static const double rates[] = { 0.5, 0.1, 0.01, 0.001, 1e-5, 1e-9 };
 	static const double more[] = {
 		1.0, 1.01, 1.04, 1.09, 1.26, 1.97
-	}; /* most bits, relative to a standard filter */
+	}; /* limit of the bits, relative to a standard filter */
 	static double block[30 * 700];
 	size_t i;
 

@@ -2,7 +2,7 @@
  * test_from_keys.c
  *		The compact encoding made directly from keys.
  *
- * The bytes must equal those of a sketch that counts the keys in tables.
+ * The bytes must equal the bytes of a sketch that counts the keys in tables.
  *
  * test/unit/test_from_keys.c
  */

@@ -2,8 +2,8 @@
  * test_golden.c
  *		Serialized sketches that must never change.
  *
- * test/golden has a sketch of each structure, form and part.  All come from one stream of
- * keys, so that any implementation can build them:
+ * test/golden has a sketch of each structure, form and part.  The keys of all sketches come
+ * from one stream, so that any implementation can build the sketches:
  *
  *	x = 88172645463325252; for each key i = 0, 1, ..
  *		x ^= x << 13; x ^= x >> 7; x ^= x << 17		(64 bits; xorshift by Marsaglia)

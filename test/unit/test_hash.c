@@ -146,7 +146,7 @@ looks_uniform(const uint64_t *seen, size_t classes, uint64_t samples)
 	return excess * excess < 36 * 2 * df + 400;
 }
 
-/* Returns keys like those of tables: consecutive, with a stride, in the upper half, or random. */
+/* Returns typical keys of tables: consecutive, with a stride, in the upper half, or random. */
 static uint64_t
 patterned_key(int pattern, uint64_t i, test_rng *rng)
 {
@@ -284,7 +284,7 @@ masks_depend_on_all_they_should(void **state)
 		assert_in_range(same[i], 0, 10);
 }
 
-/* All C(8, 3) = 56 masks are equally likely, and so are all bits of wider masks. */
+/* All C(8, 3) = 56 masks are equally likely.  All bits of masks of any width are equally likely. */
 static void
 masks_are_uniform(void **state)
 {

@@ -181,7 +181,7 @@ best_sets(void **state)
 	test_no_leak();
 }
 
-/* The pairs equal those of jobs over all rows. */
+/* Compare the pairs with the pairs of jobs over all rows. */
 static void
 as_of_jobs(void **state)
 {

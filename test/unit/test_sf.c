@@ -176,7 +176,7 @@ a_device_part_only_answers(void **state)
 	test_no_leak();
 }
 
-/* Merged device parts give upper bounds, which may exceed those of the merged sketch. */
+/* Merged device parts give upper bounds, which may exceed the bounds of the merged sketch. */
 static void
 merged_device_parts_stay_above(void **state)
 {
@@ -288,7 +288,7 @@ parts_do_not_mix(void **state)
 	test_no_leak();
 }
 
-/* The device part of an explicit sketch equals that of a dense sketch of the same keys. */
+/* An explicit and a dense sketch of the same keys have equal device parts. */
 static void
 explicit_sketches_have_device_parts(void **state)
 {

@@ -223,8 +223,8 @@ slices_take_many(void **state)
 }
 
 /*
- * Removed keys leave high buckets that are all zero.  Slices contain these high buckets, which
- * get keys again.
+ * Removed keys leave high buckets that are all zero.  Slices contain these high buckets, to which
+ * keys are added again.
  */
 static void
 dead_high_buckets(void **state)

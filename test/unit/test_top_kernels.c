@@ -2,8 +2,8 @@
  * test_top_kernels.c
  *		Selecting keys while they are added.
  *
- * No key may be missed, few may be selected needlessly, and every instruction set must
- * find the same candidates.
+ * No key may be missed, and few keys may be selected needlessly.  Every instruction set
+ * must find the same candidates.
  *
  * test/unit/test_top_kernels.c
  */

@@ -45,7 +45,7 @@ choose_counters(choices *c, const uint64_t *value, uint32_t mask, uint32_t k)
 	}
 }
 
-/* Returns the mean minimum of k of the key's counters, less that of k other counters. */
+/* Returns the mean minimum of k counters of the key, less the mean minimum of k other counters. */
 static double
 defined_plain(const qs_sketch *sk, uint64_t hv, uint32_t k)
 {

@@ -221,7 +221,7 @@ buckets_have_whole_keys(void **state)
 	}
 }
 
-/* One counter has the whole sum of its bucket, which is more than all keys can add to it. */
+/* One counter has the whole sum of its bucket, which is more than all keys can add to a counter. */
 static void
 buckets_are_not_lopsided(void **state)
 {

@@ -188,7 +188,7 @@ step_make(token_machine *m)
 
 /*
  * Returns a random value.  With "in_transfer" most of the returned values were handed over.
- * Otherwise most belong to this process.
+ * Without "in_transfer" most of the returned values belong to this process.
  */
 static inline token_value *
 likely_value(token_machine *m, bool in_transfer)

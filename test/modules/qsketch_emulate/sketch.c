@@ -29,7 +29,7 @@ struct qs_cuda_sketch
 /* Calls of read_is_ready() after a preparation until it returns true. */
 #define POLLS 3
 
-/* Bytes of tables from which on a sketch receives the keys of several chunks together. */
+/* A sketch with at least this many bytes of tables receives the keys of several chunks together. */
 #define GAINS_BYTES (3 << 19)
 
 /*
