@@ -69,7 +69,6 @@ typedef struct subject_pair
 {
 	qs_sketch into;
 	qs_sketch from;
-	uint8_t *bytes; /* serialized bytes of "from" */
 	double ms[TIMES][ROUNDS];
 } subject_pair;
 
@@ -111,20 +110,17 @@ serialize(qs_sketch *view, qs_sketch *sk)
 	return bytes;
 }
 
-/* Make a pair.  Source and target are copies that are made from serialized bytes. */
+/* Make a sketch: a copy that is made from serialized bytes. */
 static void
-make_pair(subject_pair *pair, int structure, uint64_t size, const workload *w)
+make_sketch(qs_sketch *made, int structure, uint64_t size, const workload *w)
 {
 	qs_sketch sk;
 	qs_sketch view;
 	uint8_t *bytes;
 
-	build(&sk, structure, size, &w[0]);
-	pair->bytes = serialize(&view, &sk);
-	bench_check(qs_copy(&pair->from, &view, &bench_memory));
-	build(&sk, structure, size, &w[1]);
+	build(&sk, structure, size, w);
 	bytes = serialize(&view, &sk);
-	bench_check(qs_copy(&pair->into, &view, &bench_memory));
+	bench_check(qs_copy(made, &view, &bench_memory));
 	free(bytes);
 }
 
@@ -139,7 +135,10 @@ make_pairs(subject_pair *pair, uint64_t size, size_t load)
 	workload_init(&w[0], keys, rows, loads[load].theta, 1);
 	workload_init(&w[1], keys, rows * loads[load].parts, loads[load].theta, 2);
 	for (s = 0; s < STRUCTURES; s++)
-		make_pair(&pair[s], structures[s], size, w);
+	{
+		make_sketch(&pair[s].from, structures[s], size, &w[0]);
+		make_sketch(&pair[s].into, structures[s], size, &w[1]);
+	}
 	workload_free(&w[0]);
 	workload_free(&w[1]);
 }
@@ -152,7 +151,7 @@ free_pairs(subject_pair *pair)
 	for (s = 0; s < STRUCTURES; s++)
 	{
 		qs_free(&pair[s].into);
-		free(pair[s].bytes);
+		qs_free(&pair[s].from);
 	}
 }
 

@@ -70,6 +70,7 @@ test)
 	"$here/column" 0 "$((${1:-4000} / 40))" || status=1
 	"$here/column_exact" 0 "$((${1:-4000} / 40))" || status=1
 	"$here/sketch_groups" 0 "$((${1:-4000} / 20))" || status=1
+	"$here/sketch_frequent" 0 "$((${1:-4000} / 20))" || status=1
 	"$here/faults" || status=1
 	"$here/sets_parity" 0 "$((${1:-4000} / 4))" || status=1
 	"$here/sets_memberships" 0 "$((${1:-4000} / 40))" || status=1
