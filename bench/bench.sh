@@ -33,9 +33,9 @@ document() {
 		\`${settings}make bench\` repeats these measurements on your machine, and writes the page up to [what makes some slow](#what-makes-some-slow). Later sections name their commands.
 
 		$(hardware). Tables have $ROWS_USED rows in memory. JIT is off, and there are no parallel workers unless a row or figure names workers. Times are
-		medians of $TURNS_USED runs (of 3 runs in the figures, and of fewer runs that take seconds). A ratio is the median of the ratios of two runs in a row. Sketches have the
-		default structure and size (multilevel, 1 MB) unless a row or figure names others. Tables are narrow, with one to three columns. Keys are uniform over as many values as
-		there are rows, and 63 % of the values occur. Sketches gain most on such tables and keys.
+		medians of $TURNS_USED runs (in the figures, of 3 runs; for slow queries, of at least 2 runs). A ratio is the median of the ratios of two consecutive runs. Sketches have the
+		default structure and size (multilevel, 1 MB) unless a row or figure names others. Tables are narrow, with one to three columns. Keys are drawn uniformly from as many values as
+		there are rows, and 63 % of the values occur. Sketches gain most on narrow tables and uniform keys.
 
 	EOF
 	cat "$1"

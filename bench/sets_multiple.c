@@ -242,11 +242,11 @@ bench_multiple(void)
 	size_t i;
 
 	printf(
-		"\n## All pairs (the paper's Figs. 7 and 8), seconds\n\nOne processor; pairs with at least "
-		"10 elements in common; times include the preparation\n(index, bitmaps). The \"-like\" "
+		"\n## All pairs (the paper's Figs. 7 and 8), seconds\n\nPairs have at least 10 elements in "
+		"common. Times are of one processor, with the preparation\n(index, bitmaps). The \"-like\" "
 		"collections are generated: only the number of sets, their sizes\nand the skew follow the "
-		"paper's data. *Events*: pairs of equal elements.\n\n| data | sets | elements | events | "
-		"std::set_intersection |");
+		"paper's data. *Events* are pairs of equal elements.\n\n| data | sets | elements | events "
+		"| std::set_intersection |");
 	for (i = 0; i < METHOD_COUNT; i++)
 		printf(" %s |", bench_methods[i].name);
 	printf("\n|---|---:|---:|---:|---:|");
