@@ -7,10 +7,11 @@
  * CPU, all processes of a plan divide the work, but a single GPU serves all processes.  So the
  * smallest size for which a GPU is faster grows with the number of processes.  In measurements with
  * the column scan, a GPU was faster than the CPU at 256 kB with 8 processes, and at 512 kB with 16
- * processes.  At 256 kB with 16 processes both were equally fast (docs/engineering/gpu-worker.md).
+ * processes.  At 256 kB with 16 processes the GPU and the CPU were equally fast
+ * (docs/engineering/gpu-worker.md).
  *
  * The executor passes keys row by row, and then a process needs at least three times as long for a
- * key as with the column scan.  So in the same time it sends a third of the keys.
+ * key as with the column scan.  So in the same time such a process sends a third of the keys.
  *
  * Making tables on a device and fetching them takes as long as adding a certain number of keys on
  * the CPU.  With fewer keys the state stays on the CPU.  Sketches of a parallel plan are merged on
@@ -36,12 +37,12 @@
  */
 #define EXECUTOR_PROCESSES 3
 
-/* The size of a sketch from which on keys are looked up on a GPU. */
+/* Keys of a sketch are looked up on a GPU if the sketch has at least this size. */
 #define LOOKUP_BYTES (1024 * 1024)
 
 /*
- * The fewest keys for which making a sketch on a GPU and fetching it pays: at least KEYS_LEAST, and
- * one key for each BYTES_OF_KEY bytes of tables.
+ * Minimum number of keys of a sketch for which a GPU pays: at least KEYS_LEAST, and one key for
+ * each BYTES_OF_KEY bytes of tables.
  */
 #define KEYS_LEAST   262144
 #define BYTES_OF_KEY 96

@@ -170,8 +170,8 @@ typedef struct Way
 } Way;
 
 /*
- * The most requests in progress.  For chunks, the worker serves up to 8 requests of each device
- * together, while the next 8 wait.
+ * Maximum number of requests in progress.  For chunks, the worker serves up to 8 requests of each
+ * device together, while the next 8 wait.
  */
 static uint64
 most_on_way(const GpuTransfer *transfer)

@@ -25,7 +25,7 @@ typedef struct GpuTransfer
 	bool each; /* piece i, of size 1, is for ref[i]; no request if the serial is 0 */
 	int op;
 	uint64 all;  /* size of all pieces together */
-	uint64 most; /* most units in a piece */
+	uint64 most; /* maximum size of a piece */
 
 	/*
 	 * Writes the request for a piece.  "op" and the handle are already set.  NULL: the request has
@@ -89,7 +89,7 @@ extern qb_status GpuFetchOne(GpuSlot *slot, void *reply, Size bytes);
 extern bool
 GpuMake(GpuFamily family, int op, int count, const void *shape, Size bytes, GpuRef *ref);
 
-/* A handle that is dropped when its memory context is reset, or before. */
+/* A handle that is dropped at the latest when its memory context is reset. */
 typedef struct GpuScopedHandle
 {
 	GpuRef ref;                                  /* serial 0: none */
@@ -125,7 +125,7 @@ extern void GpuDone(GpuSlot *slot);
 /* Abandon all slots with awaited replies, after an error. */
 extern void GpuLeaveSlots(void);
 
-/* The most slots that a backend holds at a time: GPU_HELD, or GPU_HELD_MAX for chunks. */
+/* Maximum number of slots that a backend holds at a time: GPU_HELD, or GPU_HELD_MAX for chunks. */
 #define GPU_HELD     32
 #define GPU_HELD_MAX (GPU_TOGETHER * GPU_DEVICES_MAX)
 

@@ -18,7 +18,7 @@
 /* Bytes of a slot for pages and values. The bitmap of NULLs fits into the remaining bytes. */
 #define LOAD_BYTES (GPU_SLOT_BYTES - GPU_SLOT_KEYS / 8)
 
-/* The most bytes of a page in a slot. */
+/* Maximum number of bytes that a page takes in a slot. */
 #define PAGE_BYTES (sizeof(GpuColumnPage) + MaxHeapTuplesPerPage * sizeof(uint64))
 
 bool

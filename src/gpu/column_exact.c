@@ -15,7 +15,7 @@ StaticAssertDecl(GPU_DEVICES_MAX <= QS_CUDA_RANGES_MAX, "each device has a range
 /* The shape of all requests and replies. */
 typedef struct ExactShape
 {
-	uint64 number; /* EXACT_CREATE: most keys; replies: a bitmap of devices, or a number of keys */
+	uint64 number; /* EXACT_CREATE: limit of keys; replies: bitmap of devices, or number of keys */
 	int device;    /* the device that serves the request */
 } ExactShape;
 
@@ -49,7 +49,7 @@ typedef struct Ranges
 {
 	const GpuRef *ref;
 	int count;
-	int pieces; /* most pieces in which a range is read */
+	int pieces; /* maximum number of pieces in which a range is read */
 	Range range[GPU_DEVICES_MAX];
 } Ranges;
 
@@ -66,7 +66,7 @@ take_range(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 	((Ranges *) transfer->context)->range[at].found = shape_in(slot)->number;
 }
 
-/* Have all devices serve a request at the same time; false: at least one failed. */
+/* Have all devices serve a request at the same time; false: at least one device failed. */
 static bool
 ask_devices(Ranges *all, GpuExactOp op)
 {
@@ -81,7 +81,7 @@ ask_devices(Ranges *all, GpuExactOp op)
 	return GpuAskAll(&transfer);
 }
 
-/* Find the devices that have keys, and have each of them sort a range; false: no memory. */
+/* Find the devices that have keys, and let each device sort a range; false: no memory. */
 static bool
 order_ranges(Ranges *all)
 {
@@ -199,10 +199,10 @@ GpuExactBest(const GpuRef *ref, int most, int *count)
  * about equal numbers of keys.  Their bounds are chosen from samples of all lists, by the number of
  * keys that each sample represents.
  *
- * The counts of a device have memory for the keys of one piece of work, or for all keys if these
- * are fewer.  If several devices are in use, memory for twice the number of all keys is needed,
- * because a device stores its list and its range.  If device memory is short, the counts are
- * smaller.  Chunks are not freed to get memory, because the chunks have the keys.
+ * The counts of a device have memory for the keys of one piece of work, or for all keys if all keys
+ * are fewer.  With several devices, memory for twice the number of all keys is needed, because a
+ * device stores its list and its range.  If device memory is short, the counts are smaller.  Chunks
+ * are not freed to get memory, because the chunks have the keys.
  */
 
 /*
@@ -217,7 +217,7 @@ typedef struct Counts
 	uint64 listed;        /* distinct keys in the device's list */
 	int64 sample[QS_CUDA_SAMPLES];
 	uint64
-		range_start[QS_CUDA_RANGES_MAX + 1]; /* begin of each range in the list; end of the last */
+		range_start[QS_CUDA_RANGES_MAX + 1]; /* in the list: begin of each range, end of the last */
 	uint64 found;                            /* distinct keys in the range of this device */
 } Counts;
 
@@ -436,7 +436,7 @@ sort_samples(const ExactValue *h, Sample *sample, uint64 *keys)
 	return count;
 }
 
-/* Find the least key of each range except the first. */
+/* Find the smallest key of each range except the first range. */
 static void
 find_bounds(const ExactValue *h, int ranges, int64 *bound)
 {

@@ -33,10 +33,10 @@
 /* Heap pages that one page of the visibility map covers. A byte of the map covers 4 heap pages. */
 #define GPU_CHUNK_PAGES ((int) (BLCKSZ - MAXALIGN(SizeOfPageHeaderData)) * 4)
 
-/* The most rows of a chunk. */
+/* Maximum number of rows in a chunk. */
 #define GPU_CHUNK_ROWS ((uint64) GPU_CHUNK_PAGES * MaxHeapTuplesPerPage)
 
-/* A set of pages of a chunk. */
+/* A set of pages of a chunk: the size in bytes, and the bitmap. */
 #define GPU_CHUNK_BYTES (GPU_CHUNK_PAGES / 8)
 
 typedef union GpuPages
@@ -90,8 +90,8 @@ typedef struct GpuGroupValues
 } GpuGroupValues;
 
 /*
- * The keys of a chunk that are added to the values of groups.  The request's handle is that of the
- * first value.
+ * The keys of a chunk that are added to the values of groups.  The request's handle names the first
+ * value.
  */
 typedef struct GpuWantedOfGroups
 {
@@ -170,7 +170,7 @@ typedef struct GpuCachedColumn
 	uint64 bytes;
 	uint64 used;          /* time of the last use, a TimestampTz */
 	uint32 pushed_out;    /* evicted chunks; 0: a cached chunk, without the next two members */
-	Oid pushed_out_by;    /* role for which the last chunk was evicted */
+	Oid pushed_out_by;    /* role for which the last chunk was evicted; or invalid */
 	uint64 pushed_out_at; /* time of the last eviction, a TimestampTz */
 } GpuCachedColumn;
 
@@ -488,8 +488,7 @@ extern bool
 GpuColumnMany(const GpuColumnChunk *chunk, const qb_groups *groups, int most, bool *many);
 
 /*
- * ---- exact counts of all keys of a column, from its cached chunks and from pages that were read
- * ----
+ * ---- exact counts of all keys of a column, from cached chunks and from pages ----
  *
  * Each device collects the keys of its chunks, and makes a list of its distinct keys.  Then the
  * keys are divided into ranges, one for each device.  Each device adds up the counts of its range

@@ -25,8 +25,8 @@
 /*
  * The factor for the size of a filter when it is compared with limits for sketches.  A row of a
  * filter costs the CPU about twice as much time as a row of a sketch, and costs a device the same
- * time.  In measurements a filter was faster on a GPU from GpuLookupBytes() / 8 on, with any number
- * of processes.
+ * time.  In measurements with any number of processes, a GPU was faster than the CPU for filters of
+ * at least GpuLookupBytes() / 8.
  */
 #define SIZE_FRACTION 8
 
@@ -263,8 +263,8 @@ GpuFilterReason(const qf_params *p, const StateWork *work)
 }
 
 /*
- * A compact filter must be decoded before it is sent.  Decoding does not pay if the filter has few
- * enough bits for the explicit encoding.
+ * An explicit filter is read on the CPU.  A compact filter must be decoded before it is sent.
+ * Decoding does not pay if the filter has few enough bits for the explicit encoding.
  */
 bool
 GpuFilterWantsLookup(const qf_filter *f, size_t count)
@@ -279,8 +279,8 @@ GpuFilterWantsLookup(const qf_filter *f, size_t count)
  * The number of set bits at which a filter moves to a device.  Sending and fetching take time, and
  * the CPU is hardly slower than a device while the bits are in its caches.  With qsketch.device =
  * gpu a filter moves when it becomes dense.  With auto, a filter above STAY_BYTES moves when it
- * becomes dense if enough rows are expected.  If too few are expected ("late"), it moves after more
- * rows.
+ * becomes dense if enough rows are expected.  If too few rows are expected ("late"), the filter
+ * moves after more rows.
  */
 static double
 leaves_with(const qf_params *p, bool late)

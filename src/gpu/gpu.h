@@ -1,6 +1,6 @@
 /*
  * gpu.h
- *		The GPU as the rest of the module sees it: settings, whether it is used, cached values.
+ *		The GPU as the rest of the module sees it: settings, the choice of the GPU, cached values.
  *
  * sketch_gpu.h, filter_gpu.h and sets_gpu.h declare the functions of each family.
  *
@@ -24,7 +24,7 @@ extern const char *GpuMissingReason(void);
 /* Returns why no GPU is used; NULL: a GPU is available, or is required. */
 extern const char *GpuReason(void);
 
-/* Wait while the worker starts, for qsketch.gpu_timeout at most; false: it has not started. */
+/* Wait while the worker starts, at most for qsketch.gpu_timeout; false: the worker is not ready. */
 extern bool GpuAwaitStart(void);
 
 /*
@@ -34,7 +34,11 @@ extern bool GpuAwaitStart(void);
  * any size is large enough.
  */
 
-/* With auto, keys are looked up on a GPU if a sketch has at least this size, or a filter an eighth of it. A value of this size stays on the GPU from its first load, a smaller value from its second. */
+/*
+ * With auto, keys are looked up on a GPU if a sketch has at least this size, or a filter at least
+ * an eighth of this size.  A loaded value stays on the GPU, except a computed value that is smaller
+ * than this size and is loaded for the first time.
+ */
 extern uint64 GpuLookupBytes(void);
 
 /* True if a value of this size is large enough for lookups on a GPU. */
@@ -43,7 +47,10 @@ extern bool GpuIsLarge(uint64 bytes);
 /* True if a GPU fills a sketch faster than the processes of the plan do. */
 extern bool GpuFillsFaster(uint64 bytes, const StateWork *work);
 
-/* The fewest keys for which making a sketch on a GPU and fetching it pays. */
+/*
+ * Minimum number of keys of a sketch for which a GPU pays.  The sketch is made on the GPU and
+ * fetched.
+ */
 extern double GpuKeysLeast(uint64 bytes);
 
 /*
@@ -105,9 +112,9 @@ extern int gpu_memory_limit; /* MB on each device; 0: no limit */
 extern int gpu_cache_size;   /* MB */
 extern char *gpu_devices;
 extern int gpu_min_size; /* kB: smallest sketch for which auto uses a GPU; -1: choice.c decides */
-extern int gpu_min_keys; /* fewest keys that auto looks up on a GPU */
-extern int gpu_min_elements; /* fewest elements of collections whose pairs auto finds on a GPU */
-extern int gpu_split_time;   /* ms: expected time from which on all devices search; for tests */
+extern int gpu_min_keys; /* minimum number of keys that auto looks up on a GPU */
+extern int gpu_min_elements; /* minimum elements for auto to find pairs on a GPU */
+extern int gpu_split_time;   /* ms: least expected time of a search on all devices; for tests */
 extern bool gpu_columns_enabled;
 extern int gpu_timeout; /* seconds without progress of the worker until a backend raises an error */
 extern int gpu_fault;

@@ -6,11 +6,12 @@
  * "handle_count" says that it has any.
  *
  * Cached values and chunks of cached columns have no owner, and are found by name (names.c).
- * Columns may use 7/8 of the cache, in number and in bytes.  Values may use all that columns leave.
+ * Columns may use 7/8 of the cache, in number and in bytes.  Values may use the part of the cache
+ * that columns do not use.
  *
- * If a limit is exceeded, a role must give up its least recently used handle.  This is the role
- * that needs memory, if it has at least its quota.  Otherwise it is the role with the most memory
- * or handles.  All roles with cached handles have equal quotas.
+ * If a limit is exceeded, the least recently used handle of one role is evicted.  The role that
+ * needs memory loses the handle if it has at least its quota.  Otherwise the role with the most
+ * memory or handles loses a handle.  All roles with cached handles have equal quotas.
  *
  * src/gpu/handles.c
  */
@@ -337,8 +338,8 @@ GpuHandleFreed(int index)
 }
 
 /*
- * For the worker: mark a handle lost because keys sent to its value were lost.  Returns whether the
- * handle was live.
+ * For the worker: mark a live handle lost, because its value is incomplete or on a failed device.
+ * Returns whether the handle was live.
  */
 bool
 GpuLoseHandle(const GpuRef *ref)
@@ -634,7 +635,8 @@ GpuEvict(int device, bool column, Oid role, bool role_only)
 }
 
 /*
- * List the columns of which chunks were evicted, at most GPU_PUSHED_OUT_MAX.  Returns their number.
+ * List the columns of which chunks were evicted, at most GPU_PUSHED_OUT_MAX.  Returns the number of
+ * listed columns.
  */
 int
 GpuListPushedOut(GpuPushedOut *list)
@@ -697,7 +699,7 @@ GpuPublishHandle(const GpuRef *ref, const StoredName *key)
 }
 
 /*
- * Remove the name of a cached handle, and mark the handle pending free; false: it is gone already.
+ * Remove the name of a cached handle, and mark the handle pending free; false: the handle is gone.
  */
 bool
 GpuForgetCached(const GpuRef *ref)

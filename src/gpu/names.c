@@ -13,7 +13,7 @@
 
 #include "base/slot.h"
 
-/* The chain of a name: the number of its first handle, from 1 on; 0: the chain is empty. */
+/* The chain of a name: index + 1 of its first handle; 0: the chain is empty. */
 static int *
 chain_of(const StoredName *name)
 {

@@ -4,7 +4,7 @@
  *
  * A backend posts a collection in pieces.  If the worker could not store a piece, the request for
  * the index fails.  The backend sends numbers that represent the elements, and not the elements.
- * Two collections have common numbers of their elements.
+ * Two collections use the same numbering, so equal elements have equal numbers.
  *
  * The worker may cache a stored collection, under a different name on each device (client.c).  The
  * worker then also stores the ids and offsets of the sets, so that a backend that finds the
@@ -324,7 +324,7 @@ drop_replica(Replica *replica)
 
 struct GpuPairs
 {
-	GpuScopedHandle handle; /* its end drops the handles of all replicas */
+	GpuScopedHandle handle; /* its "end" function drops the handles of all replicas */
 	Replica replica[GPU_DEVICES_MAX];
 	int replicas;
 	int method;    /* qset_method that the device chose */
@@ -387,8 +387,8 @@ rows_of(const GpuPairsSource *source)
 }
 
 /*
- * Estimate the work of a row: its number of elements, times the number of columns that it is
- * compared with.
+ * Estimate the relative work of a row: its number of elements, times the number of columns that it
+ * is compared with if this number differs by row.
  */
 static uint64
 work_of_row(void *context, uint64 row)

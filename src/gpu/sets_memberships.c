@@ -147,7 +147,7 @@ be_somewhere(MembershipsValue *h, int device, uint64 count)
 	return GpuNoteCreated(status, device);
 }
 
-/* Add gathered elements with the ids of their sets; all rows or none. */
+/* Add gathered elements with the ids of their sets.  Adds all rows or none. */
 static qb_status
 add_gathered(GpuSlot *slot, const GpuGathered *gathered)
 {

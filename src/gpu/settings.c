@@ -94,7 +94,7 @@ GpuDeviceNumbers(int *number, int room)
 	return Max(0, read_numbers(gpu_devices, number, room));
 }
 
-/* Define the settings of the worker. They exist only if the server preloads the module. */
+/* Define the settings of the worker, which exist only if the server preloads the module. */
 static void
 define_worker_settings(void)
 {

@@ -295,7 +295,6 @@ GpuTrySlot(void)
 	return slot;
 }
 
-/* Free a slot. */
 void
 GpuFreeSlot(GpuSlot *slot)
 {

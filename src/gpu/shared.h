@@ -88,14 +88,14 @@
 #include "storage/proc.h"
 #include "storage/spin.h"
 
-/* Bytes of data in a slot, and the most keys in a slot, without and with weights. */
+/* Bytes of data in a slot, and the maximum number of keys in a slot without and with weights. */
 #define GPU_SLOT_BYTES   ((Size) 256 * 1024)
 #define GPU_SLOT_KEYS    ((int) (GPU_SLOT_BYTES / sizeof(uint64)))
 #define GPU_SLOT_WEIGHED ((int) (GPU_SLOT_BYTES / (2 * sizeof(uint64))))
 
 /*
- * The most requests that the worker serves together.  The data of GPU_TOGETHER slots fit into half
- * of a device's staging memory.
+ * Maximum number of requests that the worker serves together.  The data of GPU_TOGETHER slots fit
+ * into half of a device's staging memory.
  */
 #define GPU_TOGETHER 16
 
@@ -208,12 +208,11 @@ typedef struct GpuHandle
 	GpuHandleState state;
 	GpuFamily family;
 	uint64 serial;
-	int proc; /* LIVE, LOST: number of the owner's process */
-	int pid;  /* LIVE, LOST: process ID of the owner, for monitoring */
-	Oid role; /* login role of the session that created the handle */
-	SubTransactionId
-		subid;     /* LIVE, LOST: the owner's; invalid: sent by a parallel worker, not received */
-	bool attached; /* LIVE, LOST: dropped when memory of the owner is freed */
+	int proc;                  /* LIVE, LOST: number of the owner's process */
+	int pid;                   /* LIVE, LOST: process ID of the owner, for monitoring */
+	Oid role;                  /* login role of the session that created the handle */
+	SubTransactionId subid;    /* LIVE, LOST: the owner's; invalid: in transfer to a leader */
+	bool attached;             /* LIVE, LOST: dropped when memory of the owner is freed */
 	bool in_transfer;          /* transferred to a leader that has not received it */
 	TokenNumber token;         /* if in transfer: the token that stands for the handle */
 	GpuShape shape;            /* if in transfer: facts about the value that its device lacks */
@@ -223,8 +222,8 @@ typedef struct GpuHandle
 	uint32 pages;              /* chunk: number of pages that count as cached, set by the worker */
 	GpuChunkState chunk_state; /* chunk: set by the worker, under "handles" */
 	StoredName key;            /* CACHED */
-	int next_named;           /* CACHED: next handle of the same chain, from 1 on; 0: last handle */
-	pg_atomic_uint64 used;    /* CACHED: time of the last use, by "clock" */
+	int next_named;        /* CACHED: index + 1 of the next handle in the chain; 0: last handle */
+	pg_atomic_uint64 used; /* CACHED: time of the last use, by "clock" */
 	pg_atomic_uint64 used_at; /* CACHED chunk: time of the last use, a TimestampTz */
 	pg_atomic_uint32 pending;
 } GpuHandle;
@@ -281,8 +280,8 @@ typedef struct GpuPushedOut
 	StoredName column; /* name of a chunk that was evicted */
 	uint32 chunks;     /* number of evicted chunks; 0: the entry is unused */
 	Oid from;          /* the role that loaded the column */
-	Oid role;    /* the role for which the last chunk was evicted; invalid: the limit was lowered */
-	uint64 when; /* time of the last eviction, a TimestampTz */
+	Oid role;          /* the last chunk was evicted for this role; invalid: for no role */
+	uint64 when;       /* time of the last eviction, a TimestampTz */
 } GpuPushedOut;
 
 #define GPU_PUSHED_OUT_MAX 64
@@ -320,7 +319,7 @@ typedef struct GpuShared
 	pg_atomic_uint64 clock;         /* clock for "used" */
 	GpuCacheUsage cache_usage[2];   /* CACHED handles: [false] values, [true] columns */
 	GpuPushedOut pushed_out[GPU_PUSHED_OUT_MAX];
-	int named[GPU_HANDLES]; /* first handle of each chain (names.c), from 1 on; 0: empty chain */
+	int named[GPU_HANDLES]; /* for each chain: index + 1 of its first handle; 0: empty */
 	GpuHandle handle[GPU_HANDLES];
 
 	pg_atomic_uint64 counter[GPU_COUNTERS];
@@ -397,10 +396,13 @@ extern void GpuEachChunk(const StoredName *column, void (*visit)(GpuHandle *hand
 extern void
 GpuEachCached(GpuFamily family, void (*visit)(GpuHandle *handle, void *context), void *context);
 
-/* The most cached handles. */
+/* Maximum number of cached handles. */
 #define GPU_CACHED_MAX (GPU_HANDLES / 2)
 
-/* The limit for columns, in a cache with this limit. Values may use all that columns leave. */
+/*
+ * The limit for columns in a cache with this limit.  Values may use the memory that columns do not
+ * use.
+ */
 #define GPU_COLUMNS_OF(limit) ((limit) - (limit) / 8)
 
 /*
@@ -414,10 +416,10 @@ GpuFew(int all)
 }
 
 /*
- * True if a process may take one more of "all" slots or handles.  "free" is the number of free
- * ones, "mine" the number that the process has, and "role" the number that all processes of its
- * role have. The last quarter is reserved for processes with few.  The last eighth is also reserved
- * for roles with few.
+ * True if a process may take one more of "all" slots or handles.  "free" counts the free slots or
+ * handles, "mine" counts the slots or handles of the process, and "role" counts the slots or
+ * handles of all processes of its role.  The last quarter is reserved for processes with few.  The
+ * last eighth is also reserved for roles with few.
  */
 static inline bool
 GpuMayTake(int free, int all, int mine, int role)

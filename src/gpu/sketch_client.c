@@ -262,7 +262,9 @@ ask_piece(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 	slot->bytes = Min(GpuShapeBytes(&returning->shape) - slot->offset, GPU_SLOT_BYTES);
 }
 
-/* Make tables of this shape. They are not initialized, because pieces will fill all bytes. */
+/*
+ * Make tables of this shape.  The tables are not initialized, because pieces will fill all bytes.
+ */
 static qb_status
 tables_to_fill(qs_sketch *sk, const GpuSketchShape *shape)
 {

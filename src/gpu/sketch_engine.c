@@ -4,10 +4,10 @@
  *
  * A new sketch is in the backend's memory, in explicit encoding.  It becomes dense on a device if
  * it has too many keys for this encoding and is large enough for the GPU to pay.  The backend sends
- * the entries and all further keys to the device, and then knows only the total.  A function that
- * reads the sketch first materializes it: the tables are fetched, and the sketch stays in the
- * backend.  Sketches of structure sf stay on the CPU, because their fat tables are designed for the
- * CPU's memory.
+ * the entries and all further keys to the device, and then knows only the total.  A sketch that
+ * became dense in the backend may move later, with its tables.  A function that reads the sketch
+ * first materializes it: the tables are fetched, and the sketch stays in the backend.  Sketches of
+ * structure sf stay on the CPU, because their fat tables are designed for the CPU's memory.
  *
  * src/gpu/sketch_engine.c
  */
@@ -56,12 +56,12 @@ GpuSketchWantsLookup(const qs_sketch *sk, size_t count)
  * ---- sketches of backends whose tables are on a device ----
  *
  * "remote" points to a GpuRemote in the sketch's memory context.  The device's sketch is dropped
- * when that context is deleted.
+ * when that context is reset or deleted.
  *
  * Sketches of groups are read one after another, and are chained in this order.  While one sketch
  * is fetched, the worker prepares the tables of the next sketch, and sends their shape.  The tables
- * themselves are not fetched in advance.  They can then use the memory that the previous sketch has
- * freed, and copying to new memory would take longer.
+ * themselves are not fetched in advance.  If they are fetched later, they can use the memory that
+ * the previous sketch has freed.  Copying to new memory would take longer.
  */
 
 static GpuRemote *
@@ -227,8 +227,9 @@ move_explicit(qs_sketch *sk, int device)
 }
 
 /*
- * Move the explicit sketches for which "moves" is set to a device, where they become dense.  All
- * sketches have the same parameters.  "moves" is cleared for sketches for which no memory is free.
+ * Move each sketch i with moves[i] to a device.  The sketches are explicit, have the same
+ * parameters, and become dense on the device.  moves[i] is cleared if no memory is free for sketch
+ * i.
  */
 static void
 move_all(qs_sketch **sk, uint32 count, int device, bool *moves)
@@ -558,7 +559,7 @@ GpuSketchEngineOf(const qs_sketch *sk)
 /*
  * ---- adding keys of cached columns to sketches ----
  *
- * As long as a sketch is explicit, only its backend knows the number of its distinct keys.  So the
+ * While a sketch is explicit, only its backend knows the number of its distinct keys.  So the
  * worker sends the distinct keys of a chunk, and the backend adds them.  When the sketch has moved
  * to the device, the worker adds the keys on the device.
  */
@@ -567,7 +568,7 @@ GpuSketchEngineOf(const qs_sketch *sk)
 typedef struct Explicit
 {
 	qs_sketch *sk;
-	int most; /* most distinct keys in explicit encoding */
+	int most; /* maximum number of distinct keys in explicit encoding */
 	qb_status status;
 	GpuKeyCounts rest; /* keys that did not fit; if "count" exceeds "most", only "count" is set */
 } Explicit;
@@ -602,9 +603,11 @@ take_counts(void *context, const GpuKeyCounts *counts)
 }
 
 /*
- * Add the keys of chunks while the sketch is explicit.  Returns the number of finished chunks.
- * Each round requests as many chunks as earlier rounds have finished, at most GPU_HELD.  This
- * limits the number of waits, and the number of useless requests when the sketch becomes dense.
+ * Add the keys of chunks while the sketch is explicit.  Returns the number of finished chunks.  If
+ * no memory is free for a sketch that must become dense, all chunks are finished, and the caller
+ * reads the remaining pages.  Each round requests as many chunks as earlier rounds have finished,
+ * at most GPU_HELD.  This limits the number of waits, and the number of useless requests when the
+ * sketch becomes dense.
  */
 static int
 add_explicit(qs_sketch *sk, const GpuColumnChunk *chunk, int chunks, int64 *count,

@@ -72,7 +72,7 @@ typedef struct GpuSketchShape
 	uint64 extra_used; /* number of high buckets of a multilevel sketch */
 	bool wide;
 	bool more;              /* SKETCH_FETCH: a further partition follows */
-	GpuSketchMerged merged; /* SKETCH_MERGE; SKETCH_FETCH: progress of merging the partition */
+	GpuSketchMerged merged; /* progress of a SKETCH_MERGE, or of merging the fetched partition */
 } GpuSketchShape;
 
 /* The facts about a partial sketch that its device lacks. A handle in transfer has these facts. */
@@ -125,9 +125,9 @@ extern qb_status
 GpuSketchAddColumn(qs_sketch *sk, const GpuColumnChunk *chunk, int chunks, int64 *count);
 
 /*
- * Find the sketches of groups that the keys of this chunk make dense, and move them to a device
- * without their keys.  dense[i] tells whether sketch i was moved.  All sketches have the same
- * parameters, and have no keys yet.
+ * Find the groups' sketches that become dense by the keys of this chunk.  Move these sketches,
+ * without their keys, to a device.  dense[i] tells whether sketch i was moved.  All sketches have
+ * the same parameters, and have no keys yet.
  */
 extern void GpuSketchGetDense(qs_sketch **sk, const qb_groups *groups, const GpuColumnChunk *chunk,
 							  bool *dense);
@@ -140,8 +140,8 @@ extern bool GpuSketchAddGroups(qs_sketch **sk, const qb_groups *groups, const Gp
 							   int chunks, uint64 *added);
 
 /*
- * Keys with exact counts, in no order.  Each key that is missing has an estimate below "least", or
- * a count of at most "left_out".
+ * Keys with exact counts, in no order.  Each key that is not in "key" has an estimate below
+ * "least", or a count of at most "left_out".
  */
 typedef struct GpuRecounted
 {

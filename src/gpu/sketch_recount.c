@@ -4,8 +4,8 @@
  *
  * If all chunks are on the device of the sketches, that device counts.  Otherwise the caller has
  * fetched the sketches to this process.  Each device with chunks then receives a copy of the
- * sketches.  All of these devices count the frequent keys of their chunks at the same time.  The
- * copies are dropped after the counts were read.
+ * sketches.  These devices count the frequent keys of their chunks at the same time, unless the
+ * copies exceed MOST_COPIES.  The copies are dropped after the counts were read.
  *
  * The devices sample different rows, so their thresholds may differ, and the largest threshold is
  * used.  With copies, a device returns all keys that it has counted, because it has only some rows
@@ -217,8 +217,9 @@ take_chunks(Recount *r, const GpuColumnChunk *chunk, int count)
 #define SAMPLED_CHUNKS 6
 
 /*
- * To test rows or split them by group takes time for each row of a sampled chunk. So in a chunk with
- * more wanted pages than ALL_SAMPLED, only every SAMPLED_WORDS-th word of the set of pages is sampled.
+ * Testing rows, and splitting rows by group, takes time for each row of a sampled chunk.  So in a
+ * chunk with more wanted pages than ALL_SAMPLED, only every SAMPLED_WORDS-th word of the set of
+ * pages is sampled.
  */
 #define ALL_SAMPLED   4096
 #define SAMPLED_WORDS 8
@@ -314,8 +315,8 @@ read_device(const Recount *r, int device, GpuRecounted *counted)
 }
 
 /*
- * The most copies that exist at the same time.  With more copies, other processes might find no
- * free handles.
+ * Maximum number of copies that exist at the same time, unless one device needs more copies.  With
+ * more copies, other processes might find no free handles.
  */
 #define MOST_COPIES (GPU_HANDLES / 4)
 

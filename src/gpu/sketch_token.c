@@ -9,10 +9,10 @@
  * A token is a value, which users could store, copy and show.  Therefore it has nothing but a
  * random number.  The handle in shared memory records the token, and the process that may redeem
  * it.  This process is the leader, or the parallel worker itself if the worker combines states.
- * The token is valid once, while the handle exists, at most until the end of the leader's
- * transaction.  All other functions reject a token as an invalid sketch.  Some aggregates would
- * show their partial states to functions other than our combine function.  They pass whole sketches
- * instead of tokens (pgbase/aggregate.c).
+ * The token can be redeemed once, while the handle exists.  The handle exists at most until the end
+ * of the leader's transaction.  All other functions reject a token as an invalid sketch.  Some
+ * aggregates pass their partial states to functions other than our combine function.  These
+ * aggregates pass whole sketches instead of tokens (pgbase/aggregate.c).
  *
  * src/gpu/sketch_token.c
  */

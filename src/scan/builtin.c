@@ -2,13 +2,12 @@
  * builtin.c
  *		PostgreSQL's own aggregates in a scan: sum, avg, stddev, bool_or, array_agg, ...
  *
- * The scan computes those of PostgreSQL's own aggregates that are neither DISTINCT nor
- * ordered.  Their arguments are read or evaluated like keys (columns.c).  Their functions are
- * called as Aggregate calls them.  A strict transition function receives no NULLs, and the
- * first value may become its state.  A state that is passed by reference is copied into the
- * memory context of its group.  The functions find this context in an AggState, and read
- * nothing else of it.  Polymorphic functions find the types of their arguments in an
- * expression.
+ * The scan computes PostgreSQL's own aggregates unless they are DISTINCT or ordered.  Their
+ * arguments are read or evaluated like keys (columns.c).  Their functions are called as Aggregate
+ * calls them.  A strict transition function receives no NULLs, and the first value may become its
+ * state.  A state that is passed by reference is copied into the memory context of its group.  The
+ * functions find this context in an AggState, and read nothing else of it.  Polymorphic functions
+ * find the types of their arguments in an expression.
  *
  * Under Finalize Aggregate the result is the state, serialized if its type is internal.  The
  * state of a group can be written to disk, and combined later with other states of the group.
@@ -266,8 +265,8 @@ add(const BuiltinAggregate *builtin, FunctionCallInfo call, BuiltinState *state,
 /*
  * Add all tuples to the state.  For values of fixed length the functions allocate little
  * memory, which is freed after the page.  Values of variable length may have to be
- * decompressed, and a page may have hundreds of them.  So their memory is freed after each
- * row.
+ * decompressed, and a page may have hundreds of such values.  So the memory for these values is
+ * freed after each row.
  */
 void
 BuiltinAdd(BuiltinAggregate *builtin, BuiltinState *state, const PageTuples *tuples)

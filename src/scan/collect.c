@@ -1,6 +1,6 @@
 /*
  * collect.c
- *		Scans of partitions that fill the same states, and QSketchCollect, which returns them.
+ *		Scans of partitions that fill the same states, and QSketchCollect, which returns the states.
  *
  * Making and merging a sketch costs more than reading a small partition.  So under a serial
  * Append the children do not return sketches of their own to Finalize Aggregate.  Each child
@@ -34,7 +34,7 @@ typedef struct CollectState
 	CustomScanState css;
 	ScanAccumulator *accumulator;
 	int count;         /* aggregates that the node returns */
-	ExprState *having; /* conditions on groups; NULL: there are none */
+	ExprState *having; /* conditions on groups; NULL: no conditions */
 	uint64 refused;    /* groups for which HAVING was not true */
 	ScanCounts counts; /* counts of groups, over all runs */
 } CollectState;

@@ -7,16 +7,15 @@
  *
  *	< <= = <> >= >	of integers of any widths, of floats of any widths,
  *					of boolean, dates, times, timestamps with and without time zone
- *	= <>			of text, if equality under the collation is that of the bytes,
- *					and of bytea
+ *	= <>			of text, if the collation calls only equal bytes equal, and of bytea
  *	IN, NOT IN		with each type named here: = ANY (array), <> ALL (array)
  *	IS [NOT] NULL, and a boolean column itself, NOT, IS TRUE, IS FALSE
  *
  * A condition on a time that is cut into steps, such as ts::date = '2026-04-10', has one value
  * for each step.  The values are cached for spans of times (groups/expr.c).
  *
- * Operators are recognized by OID.  They must be built in.  The strategy of an operator in the
- * btree family of its type says what it compares.
+ * Operators are recognized by OID, and must be built in.  The strategy of an operator in the btree
+ * family of its type says what it compares.
  *
  * Conditions are tested in the planner's order (security level, then cost), except that tests
  * on the page against constants come first.  These tests are leakproof and raise no error, so
@@ -48,7 +47,10 @@
 #define STEPS_COST      0.5
 #define EXPRESSION_COST 0.5
 
-/* The most strings that are compared one by one.  The executor has hash tables for longer lists. */
+/*
+ * Maximum number of strings that are compared one by one.  The executor has hash tables for longer
+ * lists.
+ */
 #define STRINGS_MAX 8
 
 /* How values of a type are compared on the page; KEY_HASHED: they cannot be compared. */
@@ -282,8 +284,8 @@ prepare(ScanCondition *condition, EState *estate, Relation relation)
 
 /*
  * Create the context and the slot in which the executor evaluates operands and expressions.
- * They are created only when needed: most conditions have only constants, and a query may have
- * many partitions.
+ * The context and the slot are created only if needed: most conditions have only constants, and a
+ * query may have many partitions.
  */
 static void
 prepare_executor(ScanConditions *conditions, EState *estate, Relation relation)

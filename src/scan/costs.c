@@ -44,16 +44,15 @@
  *
  * TUPLE_COST: a tuple, in cpu_tuple_cost.  KEY_COST: a key, in cpu_operator_cost.  MERGE_COST:
  * making and merging a block of a partial sketch, in cpu_tuple_cost.  COPIED_COST: a row of a
- * cached page, as a fraction of a row that is read.
+ * cached page, as a fraction of the cost of a row that is read.
  *
  * EVALUATE_COST: passing a row to the executor to evaluate an expression, in cpu_tuple_cost.
  * WALK_COST: each column that a walk through a tuple passes, in cpu_tuple_cost.  The scan
  * walks once for each argument, while the ordinary plan walks once for each row.
  *
- * PASSED_KEY_COST: sending a key that a state stores exactly through a queue to another
- * process (pgbase/state.h), in cpu_tuple_cost.  MERGED_TEXT_COST: merging one text of a list
- * of top keys, in cpu_tuple_cost.  Processes that share partitions return a list for each
- * partition.
+ * PASSED_KEY_COST: sending a key of a state without tables through a queue to another process, in
+ * cpu_tuple_cost.  MERGED_TEXT_COST: merging one text of a list of top keys, in cpu_tuple_cost.
+ * Processes that share partitions return a list for each partition.
  */
 #define TUPLE_COST    0.2
 #define KEY_COST      0.5
@@ -74,7 +73,7 @@ process_count(int workers)
 	return workers > 0 ? workers + leader : 1;
 }
 
-/* The least number of processors that the costs assume. */
+/* Minimum number of processors that the costs assume. */
 #define FEWEST_PROCESSORS 2
 
 /* The number of processors that the server may use. */
@@ -299,9 +298,9 @@ ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls, cons
 #define LIST_BYTES 3000
 
 /*
- * For aggregates whose written states contain all counts, instead of keys to be counted later.
+ * These costs are for aggregates whose written states contain all counts instead of buffered keys.
  * WHOLE_ROW_COST: merging a row of a group's second or later state, in cpu_tuple_cost.
- * CANDIDATE_BYTES: the most bytes that a row adds to a state.
+ * CANDIDATE_BYTES: maximum number of bytes that a row adds to a state.
  */
 #define WHOLE_ROW_COST  10
 #define CANDIDATE_BYTES 64
@@ -359,7 +358,7 @@ state_bytes(PlannerInfo *root)
 	return (double) costs.transitionSpace;
 }
 
-/* The cost of finding a row's group, with that of evaluating the grouping expressions. */
+/* The cost of evaluating a row's grouping expressions and finding its group. */
 static Cost
 find_cost(PlannerInfo *root, List *exprs)
 {

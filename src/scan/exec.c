@@ -4,7 +4,7 @@
  *
  * The first call runs the whole scan and returns one tuple with all aggregates.  With GROUP BY
  * there is a tuple for each group (groups/use.c).  In a parallel scan each process returns the
- * groups of its pages.  Our aggregates return NULL if all their keys are NULL.
+ * groups of its pages.  Our aggregates return NULL if they have received no key.
  *
  * HAVING is tested on complete tuples, because its conditions refer to the plan's target
  * list.
@@ -38,8 +38,8 @@ typedef enum Progress
 {
 	PROGRESS_NONE,     /* no row was read yet */
 	PROGRESS_COMPLETE, /* the states are complete for the current parameters */
-	PROGRESS_NULLS,   /* complete, and a row of NULLs was returned, which must precede large sets */
-	PROGRESS_RETURNED /* complete, and the single tuple was returned */
+	PROGRESS_NULLS,    /* complete, and the row of NULLs that precedes large sets was returned */
+	PROGRESS_RETURNED  /* complete, and the single tuple was returned */
 } Progress;
 
 typedef struct ColumnScanState
@@ -50,7 +50,7 @@ typedef struct ColumnScanState
 	WantedRows rows;
 	ScanGroups *groups;           /* NULL: no GROUP BY */
 	GroupKey *key;                /* the grouping columns of this table */
-	ExprState *having;            /* HAVING; NULL: there is none */
+	ExprState *having;            /* HAVING; NULL: no HAVING */
 	uint64 refused;               /* results for which HAVING was not true */
 	CachedColumns *cached;        /* NULL: no columns are cached on a GPU */
 	ScanAccumulator *accumulator; /* NULL: no other scan fills the same states */
@@ -234,9 +234,9 @@ begin_use(ColumnScanState *state)
 }
 
 /*
- * The other scans that fill the same states, if this scan is the first of them and may use
- * cached columns for all.  Scans that depend on parameters are left out, because Append may
- * not execute them.
+ * If this scan is the first that fills its states, return the other scans that fill the same states
+ * and may use cached columns.  Scans that depend on parameters are left out, because Append may not
+ * execute them.
  */
 static List *
 scans_behind(const ColumnScanState *state)
@@ -312,8 +312,8 @@ count_keys(const ColumnScanState *state)
 
 /*
  * Add the keys in the buffers of all aggregates or groups to their states.  Returns the counts
- * afterwards.  They are zero for groups that several scans fill, because QSketchCollect counts
- * these groups.
+ * afterwards.  The counts are zero for groups that several scans fill, because QSketchCollect
+ * counts these groups.
  */
 static ScanCounts
 flush(ColumnScanState *state)
@@ -327,7 +327,7 @@ flush(ColumnScanState *state)
 	return count_keys(state);
 }
 
-/* Add counts to those of all processes, or in a serial plan to those of this node. */
+/* Add to the counts of all processes, or in a serial plan to the counts of this node. */
 static void
 add_counts(ColumnScanState *state, const ScanCounts *more)
 {

@@ -224,7 +224,7 @@ report_gpu_reasons(PlannerInfo *root, List *matches, const StateWork *work)
 	}
 }
 
-/* From this number of groups on, the reason mentions the planner's estimate. */
+/* With at least this number of groups, the reason mentions the planner's estimate. */
 #define MANY_GROUPS 1000
 
 /* The reason if the scan is possible, but the path "taken" is cheaper. */

@@ -50,7 +50,7 @@ sketch_params(const Const *template, qs_params *params)
 	SketchReadEnd(&reader);
 }
 
-/* True unless the template is a device part, which takes no keys. */
+/* True unless the template is a device part (the slim table of a sketch), which takes no keys. */
 static bool
 sketch_takes_keys(const ColumnScanCall *call)
 {
@@ -115,7 +115,7 @@ ColumnStaysOnCpu(const ColumnScanCall *call)
 	return GpuSketchOnlyOnCpu(&params);
 }
 
-/* The parameters of a filter's template; NULL: those of the smallest filter. */
+/* The parameters of a filter's template; NULL: the parameters of the smallest filter. */
 static void
 filter_params(const Const *template, qf_params *params)
 {
@@ -216,7 +216,7 @@ limit_of(const ColumnScanCall *call)
 											  : DatumGetInt64(call->limit->constvalue);
 }
 
-/* The most candidates that a list has during counting (sketch/top.h). */
+/* Maximum number of candidates that a list has during counting (sketch/top.h). */
 double
 ScanCandidates(const ColumnScanCall *call)
 {
@@ -261,7 +261,7 @@ sets_takes_keys(const ColumnScanCall *call)
  * over a row of another process, which takes about as long as reading it.  BYTES_SHARED:
  * passing a row through shared memory and renumbering its element, if several processes make
  * the sets.  Three processes took 1.9 times the processor time of a single process.  On two
- * processors they took 2.5 times as long as a single process, because the processes wait for
+ * processors the three processes took 2.5 times as long as a single process, because they wait for
  * one another.
  */
 #define BYTES_OF_ROW   2
@@ -429,7 +429,10 @@ ScanAggregateIsOnGpu(const ScanAggregate *aggregate)
 		   (filter && filter->filter.remote) || (sets && sets->remote);
 }
 
-/* The aggregate's value; *null: the aggregate is one of ours, and had no keys. */
+/*
+ * The aggregate's value.  *null is set if one of our aggregates had no keys, or if the result of
+ * PostgreSQL's own aggregate is NULL.
+ */
 Datum
 ScanAggregateResult(const ScanAggregate *aggregate, bool *null)
 {

@@ -15,8 +15,8 @@
  * key, without making a row.  Only lists of top keys need the row.
  *
  * A key, or a column of a key, may also be an expression, which the executor evaluates
- * (columns.c).  If the values of a key's expression are numbers, they may be cached like those
- * of grouping expressions (groups/expr.c).
+ * (columns.c).  If the values of a key's expression are numbers, the values may be cached like the
+ * values of grouping expressions (groups/expr.c).
  *
  * src/scan/keys.c
  */
@@ -163,7 +163,7 @@ row_key_bytes(const RowKey *key, HeapTupleHeader tuple, KeyBytes *bytes)
 		put_field(&key->field[i], tuple, bytes);
 }
 
-/* For lists of texts: the least number of tuples that are counted as a batch. */
+/* Minimum number of tuples that a list of texts adds as one batch. */
 #define LEAST_BATCH 32
 
 /* Ensure that the state's buffer has space for "count" keys. */
@@ -542,7 +542,7 @@ add_texts(ScanAggregate *aggregate, const PageTuples *tuples)
 	TopFlushRows((TopState *) state, value_on_page, &page);
 }
 
-/* Count the tuples, or those in which the column is not NULL. */
+/* Count the tuples, or only the tuples in which the column is not NULL. */
 static void
 count_rows(ScanAggregate *aggregate, const PageTuples *tuples)
 {

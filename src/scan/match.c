@@ -16,9 +16,9 @@
  *
  * Keys, weights and ids are columns, which are read from the page, or expressions, which the
  * executor evaluates (columns.c).  The scan evaluates expressions and conditions page by page.
- * The results must be the same as those of evaluation row by row, so the expressions must not
- * be volatile.  The scan refuses subqueries that run for each row.  It also refuses system
- * columns except tableoid, because a tuple on a page does not have their values.
+ * The results must equal the results of evaluation row by row, so the expressions must not be
+ * volatile.  The scan refuses subqueries that run for each row.  It also refuses system columns
+ * except tableoid, because a tuple on a page does not have their values.
  *
  * A template is a constant or a Param: the result of a subquery that does not depend on the
  * rows, or the parameter of a prepared statement.  A Param has the same value for all rows of
@@ -88,7 +88,7 @@ find_match(List *matches, Oid aggregate)
 }
 
 /*
- * Make the plan depend on the functions of the aggregate.  PostgreSQL makes it depend on the
+ * Make the plan depend on the functions of the aggregate.  PostgreSQL makes the plan depend on the
  * aggregate itself.
  */
 static void
@@ -232,7 +232,7 @@ match_key(Expr *expr, ColumnScanCall *call)
 }
 
 /*
- * Describe a call; false: its constants, or the types of its arguments, rule out the scan.
+ * Describe a call; false: the scan does not know the aggregate, or cannot read its arguments.
  * "matches": the recognized aggregates of the query.
  */
 bool

@@ -76,7 +76,7 @@ typedef struct LeftOut
 {
 	PageSet pages;
 	const PageSet
-		*uncounted; /* the part of "pages" that this process reads first all the same; or NULL */
+		*uncounted; /* announced but uncounted pages, which this process reads first; or NULL */
 } LeftOut;
 
 /*
@@ -89,7 +89,7 @@ typedef struct BlockReader
 	BufferAccessStrategy ring; /* the strategy of the scan, or NULL */
 	Buffer last;               /* the buffer of the last block */
 	BlockNumber last_block;    /* the last block */
-	bool consecutive;          /* the guess of "last" was right */
+	bool consecutive;          /* "last" was guessed correctly */
 } BlockReader;
 
 extern void BlockReaderInit(BlockReader *reader, Relation relation, BufferAccessStrategy ring);

@@ -8,9 +8,9 @@
  * is also used if it is cheaper: an index may find the few rows that a condition keeps.
  *
  * The parent of a path is the table that it scans, although the path returns aggregates.  So
- * the planner passes the table's conditions to plan_path(), including those of row security.
- * They are in the order of security level and cost that every scan must keep.  For the same
- * reason Append can prune partitions at execution.
+ * the planner passes the table's conditions to plan_path(), including the conditions of row
+ * security.  The conditions are in the order of security level and cost that every scan must keep.
+ * Because the parent is the table, Append can also prune partitions at execution.
  *
  * In the plan the conditions are the node's qual, so EXPLAIN, parameters, permissions and
  * dependencies work as usual.  If a node has a custom_scan_tlist, PostgreSQL's setrefs.c makes
@@ -64,7 +64,7 @@ typedef struct PlanStep
 	List *having;        /* HAVING, as an AND of conditions */
 	List *by;            /* the grouping expressions; NIL: no GROUP BY */
 	bool alone;          /* the scan is the only node below a Gather */
-	double pages;        /* pages that serial scans read, which are those outside cached columns */
+	double pages;        /* pages that serial scans read, without cached pages */
 } PlanStep;
 
 /* A scan of a table. */
@@ -252,9 +252,9 @@ can_be_parallel(const PlanStep *grouping, const RelOptInfo *input, List *aggrega
 }
 
 /*
- * PostgreSQL's partial path of the input with the most workers.  Our scan uses the same number
- * of workers, because it reads all pages, too.  NULL: no parallel plan is possible, or the
- * serial scans read no page.  The caller makes the serial paths first.
+ * Among PostgreSQL's partial paths of the input, the path with the most workers.  Our scan uses the
+ * same number of workers, because it reads all pages, too.  NULL: no parallel plan is possible, or
+ * the serial scans read no page.  The caller makes the serial paths first.
  */
 static Path *
 parallel_model(PlanStep *grouping, RelOptInfo *input, List *aggregates)
@@ -625,7 +625,9 @@ offer_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output, List *matc
 		add_table_paths(&grouping, input, aggregates);
 }
 
-/* The first QSketchScan in the path, perhaps below an aggregate; NULL: there is none. */
+/*
+ * The first QSketchScan in the path, perhaps below other nodes; NULL: the path has no QSketchScan.
+ */
 static const ScanPath *
 scan_in(const Path *path)
 {
@@ -649,7 +651,7 @@ scan_in(const Path *path)
 	}
 }
 
-/* Report why the path that will be taken uses neither the scan nor the GPU. */
+/* Report why the cheapest path does not use the scan, or why it does not use the GPU. */
 static void
 report_reasons(PlannerInfo *root, const RelOptInfo *input, const RelOptInfo *output, List *matches)
 {

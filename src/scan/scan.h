@@ -103,7 +103,7 @@ typedef struct ColumnScanCall
 	Expr *weight;  /* an integer: the weight, or the id of a set; NULL: none */
 	Expr *integer; /* "weight" without its cast from a shorter integer type */
 	KeyKind weight_kind;
-	Const *template;  /* NULL: the default parameters, or those of "parameter" */
+	Const *template;  /* NULL: the default parameters, or the value of "parameter" */
 	Param *parameter; /* the parameter whose value in a run is the template; NULL: none */
 	Const *limit;     /* number of keys to list; NULL: the family has no such argument */
 	Oid key_type;     /* the key's type in the transition function */
@@ -226,7 +226,7 @@ extern void GivenTemplatesRead(ScanAggregate *aggregate, int count, ExprContext 
 extern void ScanAggregateStart(ScanAggregate *aggregate, MemoryContext context, bool partial);
 extern Datum ScanAggregateResult(const ScanAggregate *aggregate, bool *null);
 
-/* The aggregate's counter: of the keys in its state, or of the rows of count. */
+/* The number of keys in the aggregate's state, or of rows for count. */
 static inline int64 *
 ScanAggregateCount(ScanAggregate *aggregate)
 {
@@ -266,7 +266,7 @@ ScanAggregateWaits(const ScanAggregate *aggregate)
 	return aggregate->state && aggregate->state->deferred;
 }
 
-/* The most candidates of the list of top keys that a call makes. */
+/* Maximum number of candidates in the list of top keys that a call makes. */
 extern double ScanCandidates(const ColumnScanCall *call);
 
 /* True if the sketch of a call is made on the CPU even if a GPU is used. */
@@ -291,7 +291,7 @@ extern bool ScanAggregateIsOnGpu(const ScanAggregate *aggregate);
  * evaluated about once for each step.  The executor evaluates all other conditions.
  */
 
-/* Kinds of conditions, in addition to those of qb_test_kind (numbers and NULL). */
+/* Kinds of tests that follow the values of qb_test_kind (numbers and NULL). */
 enum
 {
 	TEST_STRING = QB_TEST_NULL + 1, /* the value equals one of the strings, byte by byte */

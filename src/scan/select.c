@@ -7,8 +7,8 @@
  * values, and none is mispredicted.  Values at a fixed offset are read in place, other values
  * by heap_getattr().
  *
- * An operand is evaluated once in a run, when the first row has passed all conditions before
- * it.  The ordinary plan evaluates the operand for the first time at the same row.
+ * An operand is evaluated once in a run, when the first row has passed all earlier conditions.  The
+ * ordinary plan evaluates the operand for the first time at the same row.
  *
  * WHERE is tested first.  FILTERs are tested on the tuples that pass WHERE.  Aggregates with
  * equal FILTERs share the tuples that pass.
@@ -76,8 +76,8 @@ ScanCompareNumbers(const void *a, const void *b)
 }
 
 /*
- * Read the array of a condition.  A NULL in the array equals no value; with NOT IN no row
- * passes.
+ * Read the array of a condition.  A NULL in the array equals no value.  No row passes NOT IN if the
+ * array has a NULL.
  */
 static void
 set_list(ScanCondition *condition, ArrayType *array)
@@ -430,7 +430,7 @@ WantedRowsStart(WantedRows *rows)
 	}
 }
 
-/* Keep the tuples of a page that pass WHERE, and find those that pass each FILTER. */
+/* Keep the tuples of a page that pass WHERE, and find the tuples that pass each FILTER. */
 void
 WantedRowsSelect(WantedRows *rows, PageTuples *tuples)
 {

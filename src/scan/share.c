@@ -4,10 +4,10 @@
  *
  * Each process fills sketches and filters of its own, so counting takes no atomic operations.
  * A process without further pages adds its large values to values in shared memory
- * (pgbase/segment.h).  The leader waits until all other processes have left, and adds the
- * shared values to its own.  If the leader must also scan other partitions, it does not wait,
- * but adds its values to the shared values.  In this case the last process that leaves
- * receives the shared values.
+ * (pgbase/segment.h).  The leader waits until all other processes have left, and adds the shared
+ * values to its own values.  If the leader must also scan other partitions, it does not wait, but
+ * adds its values to the shared values.  In this case the last process that leaves receives the
+ * shared values.
  *
  * A process that joins after all other processes have left finds no pages, so its values are
  * empty.
@@ -46,8 +46,7 @@ struct SharedScan
 };
 
 /*
- * The shared state of the pages.  It follows the SharedScan in memory, and the SharedBuild
- * follows it.
+ * The shared state of the pages.  In memory it follows the SharedScan and precedes the SharedBuild.
  */
 SharedPages *
 SharedScanPages(SharedScan *shared)
@@ -61,7 +60,10 @@ shared_build(SharedScan *shared)
 	return (SharedBuild *) ((char *) SharedScanPages(shared) + SharedPagesSize());
 }
 
-/* The values that all processes merge, one for each aggregate.  They follow the SharedBuild. */
+/*
+ * The values that all processes merge, one for each aggregate.  The values follow the SharedBuild
+ * in memory.
+ */
 static SharedValue *
 shared_values(SharedScan *shared, int count)
 {
@@ -93,7 +95,7 @@ SharedScanInit(SharedScan *shared, int count, int processes)
 		SharedValueInit(&shared_values(shared, count)[i]);
 }
 
-/* Prepare another run.  All processes of the last run have left, perhaps before its end. */
+/* Prepare another run.  All processes have left the last run, perhaps before its end. */
 void
 SharedScanReset(SharedScan *shared, dsa_area *area, int count)
 {
@@ -154,8 +156,8 @@ SharedScanCounts(SharedScan *shared)
 }
 
 /*
- * True if the processes may merge values in shared memory.  They may not if a sketch is on a
- * device, because the sketch is merged on the device.
+ * True if the processes may merge values in shared memory.  If a sketch is on a device, the device
+ * merges it, and the processes may not merge it.
  */
 static bool
 are_merged_here(const ScanAggregate *aggregate, int count)
@@ -220,9 +222,9 @@ leave(SharedScan *shared, bool collects)
 
 /*
  * End this process's part of the scan.  The process adds its large values to the shared
- * values, which empties its own values.  The last process adds the shared values to its own.
- * "collect": no process has another scan to do.  Then all processes build the sets together,
- * and the leader may wait.
+ * values, which empties its own values.  The last process adds the shared values to its own values.
+ * "collect": no process has another scan to do.  Then all processes build the sets together, and
+ * the leader may wait.
  */
 void
 SharedScanLeave(SharedScan *shared, dsa_area *area, ScanAggregate *aggregate, int count,

@@ -25,11 +25,11 @@
  * declared one ("could not confirm type correctness"), and our aggregate declares
  * anycompatible.
  *
- * Citus' aggregate is recognized by its functions.  They must be C functions at the addresses
- * that dlsym() finds for their names.  So only a library that a superuser has loaded can
- * provide them.  The call is replaced only if the user and the owners of both aggregates have
- * the permissions that the old and the new call need.  These permissions are checked when the
- * query is planned, so the plan becomes invalid when the role or one of the functions changes.
+ * Citus' aggregate is recognized by its functions.  These functions must be C functions at the
+ * addresses that dlsym() finds for their names.  So only a library that a superuser has loaded can
+ * provide them.  The call is replaced only if the user and the owners of both aggregates have the
+ * permissions that the old and the new call need.  These permissions are checked when the query is
+ * planned, so the plan becomes invalid when the role or one of the functions changes.
  *
  * src/scan/worker_partial.c
  */

@@ -2,11 +2,11 @@
  * column_gather.c
  *		Gathers the wanted keys of cached columns in device memory.
  *
- * If all rows of the pages are wanted, their values are copied, or used in the chunk's own array.
- * Otherwise the device tests the rows, and writes the keys of the rows that pass.  The device also
- * does this if the column of the keys has NULLs, for pairs, and for groups.  Keys of groups are
- * ordered by group.  One call may test the rows of several chunks, which needs fewer waits than a
- * call for each chunk.
+ * If all rows of the pages are wanted, their values are copied, or are read in the chunk's array
+ * without a copy.  Otherwise the device tests the rows, and writes the keys of the rows that pass.
+ * The device also tests the rows if the column of the keys has NULLs, for groups, and for all
+ * projections except PROJECT_KEYS.  Keys of groups are ordered by group.  One call may test the
+ * rows of several chunks, which needs fewer waits than a call for each chunk.
  *
  * Rows of several columns are matched page by page.  Chunks in which a page is valid have the same
  * rows of this page, in the same order.  If the columns differ in the number of rows of a page, the
@@ -51,7 +51,7 @@ typedef struct Gathering
 	uint32 compared; /* pages_alike() has compared all pages before this one */
 } Gathering;
 
-/* The fewest consecutive pages whose layouts are compared between columns. */
+/* Minimum number of consecutive pages whose layouts are compared between columns. */
 #define ALIKE_LEAST 64
 
 StaticAssertDecl(MaxHeapTuplesPerPage <= QB_TILE_ROWS, "a page does not fit into a tile");
@@ -408,8 +408,8 @@ GpuColumnGather(const GpuGather *g, GpuGathered *gathered)
 }
 
 /*
- * The most rows of several chunks that are gathered together.  The keys of these rows take at most
- * 384 MB.
+ * Maximum number of rows in several chunks that are gathered together.  The keys of these rows take
+ * at most 384 MB.
  */
 #define TOGETHER_ROWS (UINT64CONST(3) << 24)
 
@@ -419,7 +419,7 @@ typedef struct Chunks
 	qs_cuda_copy_rows rows[QS_CUDA_CHUNKS_MAX];
 	int count;
 	uint32 tiles; /* number of tiles listed */
-	uint64 most;  /* most rows of further chunks */
+	uint64 most;  /* maximum number of rows in further chunks */
 } Chunks;
 
 /*
@@ -451,9 +451,10 @@ add_chunk(const GpuGather *g, const GpuGather *first, Chunks *chunks)
 }
 
 /*
- * Gather the keys of all wanted pages of several chunks of one device, by one call.  Groups and
- * "most" are those of gather[0].  *count becomes the number of gathered chunks, at least 2, from
- * gather[0] on.  QB_NO_MEMORY: no chunk was gathered, and the requests must be served one by one.
+ * Gather the keys of all wanted pages of several chunks of one device, by one call.  The groups and
+ * "most" of gather[0] apply to all chunks.  *count becomes the number of gathered chunks, at least
+ * 2, from gather[0] on.  QB_NO_MEMORY: no chunk was gathered, and the requests must be served one
+ * by one.
  */
 static qb_status
 gather_all(const GpuGather *gather, int *count, GpuGathered *gathered)

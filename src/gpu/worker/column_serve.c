@@ -102,7 +102,10 @@ new_chunk(void)
 	return NULL;
 }
 
-/* The number of consecutive rows of a large table that are stored on one device. */
+/*
+ * The number of rows in a stripe after the first stripe of a table.  A stripe is stored on one
+ * device.
+ */
 #define STRIPE_ROWS (UINT64CONST(1) << 25)
 
 /* The stripe of a row, by the row's number in its table. A small table has only one stripe. */
@@ -163,7 +166,7 @@ note_beginning(GpuChunk *new)
 /*
  * Devices whose used memory differs by less than this number of bytes count as equally used.  The
  * number is the size of one column of a table's first stripe, but at most an eighth of the device's
- * memory.
+ * memory or of qsketch.gpu_memory_limit.
  */
 static uint64
 nearly_bytes(int device)
@@ -465,7 +468,10 @@ recall_counts(const GpuChunk *h, const GpuWanted *wanted, GpuSlot *slot)
 	return true;
 }
 
-/* Remember the distinct keys, if they are few and no rows were tested. */
+/*
+ * Remember the result of a count without tests: up to GPU_COUNTED_MAX distinct keys, or the fact
+ * that more than "most" distinct keys exist.
+ */
 static void
 remember_counts(GpuChunk *h, const GpuWanted *wanted, int most, uint64 rows, const GpuSlot *slot,
 				const int64 *times)

@@ -15,7 +15,7 @@
 
 #include "column_cuda.h"
 
-/* The most distinct keys that are remembered for a chunk. */
+/* Maximum number of distinct keys that are remembered for a chunk. */
 #define GPU_COUNTED_MAX 512
 
 /*
@@ -76,7 +76,7 @@ typedef struct GpuGather
 	const qb_groups *groups; /* the keys are ordered by group; NULL: no groups */
 	bool copied;             /* keys are always copied, and never used in the chunk's own array */
 	uint32 from;             /* first page to gather */
-	uint64 most;             /* most rows to gather; a single page may have more */
+	uint64 most;             /* maximum number of rows to gather; a single page may have more */
 } GpuGather;
 
 /*

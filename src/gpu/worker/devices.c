@@ -24,7 +24,7 @@
 /* Bytes of staging memory, only for data outside of the page-locked slots. */
 #define STAGING_BYTES ((size_t) 8 << 20)
 
-/* The most values that are freed between two pieces of requests. */
+/* Maximum number of values that are freed between two pieces of requests. */
 #define PENDING_FREES_AT_ONCE 8
 
 #ifdef QSKETCH_CUDA
@@ -122,7 +122,7 @@ describe_device(const qs_cuda_device *from, GpuDeviceInfo *info)
 	info->memory_bytes = from->memory_bytes;
 }
 
-/* The error of the device that FAULT_LOST makes fail. */
+/* The error that FAULT_LOST simulates. */
 static const qs_cuda_error simulated_loss = { .status = QB_DEVICE_ERROR,
 											  .code = 214,
 											  .name = "cudaErrorECCUncorrectable",
@@ -232,7 +232,7 @@ open_devices(char *reason)
 	return opened;
 }
 
-/* Evict all cached values of a device. */
+/* Evict all cached values and chunks of a device. */
 static void
 forget_cached(int device)
 {
@@ -356,7 +356,7 @@ devices_left(void)
 	return (uint32) ((UINT64CONST(1) << gpu_shared->device_count) - 1) & ~GpuLostDevices();
 }
 
-/* Mark a device failed, with its reason, and evict its cached values. */
+/* Mark a device failed, with its reason, and evict its cached values and chunks. */
 static void
 lose_device(int index, const char *reason)
 {
@@ -408,7 +408,8 @@ GpuLoseDevice(int device)
 
 /*
  * Return the number of keys in the next piece of a request, at least one.  "work" is the work for
- * each key.  The piece is added to two counters, for requests and for keys.
+ * each key.  "requests" counts each request once, at its first piece.  "keys" counts the keys of
+ * each piece.
  */
 int
 GpuNextPiece(GpuSlot *slot, double work, GpuCounter requests, GpuCounter keys)

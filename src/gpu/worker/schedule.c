@@ -42,12 +42,12 @@
 
 /*
  * While a device works for a request, other requests are served first, for PATIENCE_US at most.
- * The device is checked at most every CHECK_US.
+ * The device is checked at most once in CHECK_US.
  */
 #define PATIENCE_US 1000000
 #define CHECK_US    40
 
-/* The most requests with busy devices that are examined in a line. */
+/* Maximum number of requests with busy devices that are examined in a line. */
 #define EXAMINE_MAX (2 * GPU_DEVICES_MAX)
 
 /* The worker time in us that a process is credited when it becomes active. */
@@ -63,8 +63,8 @@ typedef struct Line
 } Line;
 
 /*
- * The effect of a request on a handle, which decides for which earlier requests it waits.  Bits: 1
- * << Access.
+ * The effect of a request on a handle.  The effect decides for which earlier requests the request
+ * waits.  Bits: 1 << Access.
  */
 typedef enum Access
 {
@@ -181,8 +181,8 @@ may_be_served(const GpuSlot *slot)
 
 /*
  * True if the device has finished the work that the last piece of the request started.  After
- * PATIENCE_US it is true in any case.  The next piece then waits for the device, so that the worker
- * notices a device that hangs.
+ * PATIENCE_US the function returns true in any case.  The next piece then waits for the device, so
+ * that the worker notices a device that hangs.
  */
 static bool
 is_ready(const GpuSlot *slot)
@@ -314,9 +314,9 @@ devices_of(GpuSlot *slot, uint32 taken)
 }
 
 /*
- * Find the first request of a line that can be served now; NONE: no such request.  It must wait for
- * no other request, its device must have finished its last piece, and none of its devices may be
- * taken. *devices becomes the devices that the request needs.  With NONE, *devices becomes the
+ * Find the first request of a line that can be served now; NONE: no such request.  Such a request
+ * waits for no other request, its device has finished its last piece, and none of its devices is
+ * taken.  *devices becomes the devices that the request needs.  With NONE, *devices becomes the
  * devices of the first request that waits only for devices.
  */
 static int
@@ -400,7 +400,7 @@ devices_of_least(uint32 busy)
 
 /*
  * Return the request whose next piece is served, on devices that are not busy; NULL: no such
- * request. *devices becomes the devices that it needs.
+ * request.  *devices becomes the devices that the request needs.
  */
 GpuSlot *
 GpuNextScheduled(uint32 busy, uint32 *devices)
@@ -432,7 +432,7 @@ GpuLeaveScheduled(const GpuSlot *slot)
 	waiting[GpuSlotIndex(slot)].served = false;
 }
 
-/* True if two requests can be served together, apart from the requests between them. */
+/* True if two requests can be served together, provided that may_join() allows it. */
 static bool
 is_alike(const GpuSlot *slot, const GpuSlot *first)
 {

@@ -173,7 +173,7 @@ extern bool GpuFreePending(void);
 extern void GpuMakeRoomFor(int index);
 extern bool GpuMakeRoom(int device);
 
-/* Repeat an operation as long as the device has no memory and GpuMakeRoom() frees memory there. */
+/* Repeat an operation while it fails for lack of device memory and GpuMakeRoom() frees memory. */
 #define GPU_WITH_ROOM(status, device, operation) \
 	do                                           \
 		(status) = (operation);                  \

@@ -2,9 +2,9 @@
  * cached.h
  *		Cached columns: which cached pages are valid, and how a scan uses them.
  *
- * qsketch_gpu_load() sends the keys of columns to the GPU worker in chunks, and the worker
- * keeps them.  A scan lets the worker count the keys of all valid cached pages, and reads the
- * other pages.
+ * qsketch_gpu_load() sends the keys of columns to the GPU worker in chunks, and the worker stores
+ * the keys.  A scan lets the worker count the keys of all valid cached pages, and reads the other
+ * pages.
  *
  * A cached page is valid if it has the tuples that the query's snapshot sees.  Every tuple of
  * a page whose bit in the visibility map is set is visible to every snapshot that was taken
@@ -32,11 +32,11 @@
  * chunk.
  *
  * A query may need several columns, whose rows are matched page by page.  So a page is used
- * only if it is valid in all of these columns.  They may have been cached at different times.
- * Each valid cached page has the tuples that the page has now, in the order of their line
- * pointers, and nothing changes this order while the tuples exist.  While this query's
- * snapshot exists, a page that changes between two checks of the map can become all-visible
- * again only if its changes were undone.  Such changes do not move the visible tuples.
+ * only if it is valid in all of these columns.  The columns may have been cached at different
+ * times.  Each valid cached page has the tuples that the page has now, in the order of their line
+ * pointers, and nothing changes this order while the tuples exist.  While this query's snapshot
+ * exists, a page that changes between two checks of the map can become all-visible again only if
+ * its changes were undone.  Such changes do not move the visible tuples.
  *
  *	check.c		which tables can be cached, and which cached pages are valid
  *	match.c		which aggregates and conditions cached columns serve, how an aggregate receives
@@ -171,7 +171,7 @@ extern void SharedPagesReset(SharedPages *shared, dsa_area *area);
 extern const char *SharedPagesRefusal(const SharedPages *shared);
 extern LeftOut CachedColumnsBegin(const CachedUse *use, int uses);
 
-/* The most sketches that the worker makes for the groups of a scan. */
+/* Maximum number of sketches that the worker makes for the groups of a scan. */
 #define CACHED_STATES_MAX Min(QB_GROUPS_MAX, GPU_HANDLES / 2)
 
 /* The parts of a query that decide whether it uses cached columns. */

@@ -266,7 +266,10 @@ visible_of(const uint64 word[ALIKE_WORDS])
 	return count;
 }
 
-/* The number of all-visible pages of a chunk.  It may be out of date when the function returns. */
+/*
+ * The number of all-visible pages of a chunk.  The number may be out of date when the function
+ * returns.
+ */
 uint32
 CachedVisiblePages(Relation relation, uint32 chunk)
 {
@@ -448,8 +451,8 @@ find_states(const CachedCheck *check, int checks, uint32 *all)
 
 /*
  * Remove the pages that are not valid from the page sets of the checks.  A chunk that is not
- * cached has no valid pages.  The states of the chunks of all tables are requested together,
- * so that the process waits only for one answer.
+ * cached has no valid pages.  The states of the chunks of all tables are requested together, so
+ * that the process does not wait for each table.
  */
 void
 CachedTruePages(const CachedCheck *check, int checks)

@@ -219,8 +219,8 @@ has_column(const Exact *e, const GpuColumn *column)
 }
 
 /*
- * An upper limit of the number of keys: all keys of the chunks, and the most keys that the
- * other pages can have.
+ * An upper limit of the number of keys: all keys of the chunks, and the maximum number of keys on
+ * the other pages.
  */
 static uint64
 most_keys(const Exact *e)
@@ -298,7 +298,7 @@ add_all_other_pages(const Exact *e, const GpuRef *ref)
 	pfree(key);
 }
 
-/* Count all keys; NULL: the worker failed. */
+/* Count all keys; NULL: a device has no memory, or a chunk is gone. */
 static GpuExactKey *
 count_keys(const Exact *e, int n, int *count)
 {
@@ -318,9 +318,9 @@ count_keys(const Exact *e, int n, int *count)
 }
 
 /*
- * Find the valid pages of all tables.  The table scans must begin before that, because
- * beginning them registers the read of the table in a serializable transaction.  The
- * registration must precede the check of the map.
+ * Begin the table scans, and find the valid pages of all tables.  In a serializable transaction,
+ * beginning a scan registers the read of the table.  The registration must precede the check of the
+ * map.
  */
 static void
 find_all_pages(Exact *e)
@@ -337,8 +337,8 @@ find_all_pages(Exact *e)
 }
 
 /*
- * Count all keys with the help of the cached chunks; NULL: too few pages are valid, or the
- * worker failed.
+ * Count all keys with the help of the cached chunks; NULL: too few pages are valid, or count_keys()
+ * failed.
  */
 static GpuExactKey *
 count_copied(Exact *e, int n, int *count)
@@ -366,8 +366,8 @@ count_copied(Exact *e, int n, int *count)
 }
 
 /*
- * Count all keys with the help of cached columns; NULL: no chunk is cached, or cached columns
- * are refused.
+ * Count all keys with the help of cached columns; NULL: no chunk is cached, cached columns are
+ * refused, or count_copied() failed.
  */
 static GpuExactKey *
 try_cached_columns(Exact *e, const TopQuestion *question, const char *refusal, int *count)

@@ -9,8 +9,8 @@
  * a chunk by group.  Sketches that stay explicit are filled one by one, because this process
  * must receive their keys.  Such a sketch is filled as without GROUP BY, with the group's
  * value as an additional condition.  The worker uses the first chunk that has pages to decide
- * which sketches become dense.  A sketch that becomes dense only by a later chunk is also
- * filled alone.
+ * which sketches become dense.  A sketch that becomes dense only by a later chunk is also filled by
+ * requests of its own.
  *
  * All partitions fill the same groups, and the chunks of all partitions are requested
  * together.
@@ -99,7 +99,7 @@ typedef struct Tables
 
 /*
  * For each table: the keys of one column.  "aggregate": index of the aggregate that receives
- * the keys; -1: the keys are those of the grouping column.
+ * the keys; -1: the keys of the grouping column.
  */
 static CachedKeys *
 list_keys(const Tables *tables, int aggregate, const CachedTests *tests)
@@ -162,7 +162,10 @@ add_test(const Tables *tables, const CachedTests *tests, const qb_test *test)
 	return extended;
 }
 
-/* Let the worker read the grouping columns of all pages; false: a chunk was freed. */
+/*
+ * Let the worker read the grouping columns of all pages; false: a chunk was freed, or its device
+ * has no memory.
+ */
 static bool
 project_rows(const Tables *tables, const CachedTests *tests, GpuProjection projection, int most,
 			 Finding *finding)

@@ -10,8 +10,8 @@
  * invalidated at the end, and prepared queries are planned again.
  *
  * Loading a column gives nobody access to its rows, because a plan uses a cached column only
- * if its user may read the column.  So a user who owns the table and may read its columns may
- * load them.
+ * if its user may read the column.  So a user may load columns if he may read them and owns the
+ * table, or from PostgreSQL 17 on has MAINTAIN on the table.
  *
  * The view lists the columns of this database that are cached or have evicted chunks.  A row
  * has the number of a column's keys, and the time of its last use.  So a row is shown only to
@@ -50,8 +50,8 @@
 #include "utils/tuplestore.h"
 
 /*
- * The most columns that one call may load.  For each column the process allocates two buffers
- * of the size of a slot.
+ * Maximum number of columns that one call may load.  For each column the process allocates two
+ * buffers of the size of a slot.
  */
 #define COLUMNS_MAX 32
 
@@ -231,9 +231,9 @@ is_current(const GpuColumn *column)
 }
 
 /*
- * Free the chunks of one table; with InvalidOid those of this database whose file is not the
- * file of a table any more.  A file of an uncommitted transaction is treated in the same way,
- * and freeing its chunks does no harm.
+ * Free the chunks of one table.  With InvalidOid, free the chunks of this database whose file is no
+ * longer the file of a table.  This includes files of uncommitted transactions, whose chunks can be
+ * loaded again.  Returns the number of freed chunks.
  */
 static int64
 forget_chunks(Oid relid)
@@ -270,7 +270,7 @@ is_complete(const Load *load, const LoadColumn *column, uint32 chunk, const MapP
 	return memcmp(&pages, &map->visible, sizeof(pages)) == 0;
 }
 
-/* Begin to load a chunk of each column that lacks it; false: no column lacks the chunk. */
+/* Begin to load a chunk of each column that has no complete chunk; false: no load has begun. */
 static bool
 begin_chunk(Load *load, uint32 chunk, const MapPage *map)
 {
@@ -386,7 +386,9 @@ end_chunk(Load *load, uint32 chunk, const MapPage *map)
 	}
 }
 
-/* True if the worker had no memory for a column, or freed chunks of a column to load later ones. */
+/*
+ * True if the worker had no memory for a column, or freed chunks of a column to load later chunks.
+ */
 static bool
 is_full(const Load *load)
 {
@@ -673,8 +675,8 @@ put_row(ReturnSetInfo *result, const GpuColumn *column, const Sum *sum, bool map
 }
 
 /*
- * Open a table to read its visibility map; NULL: another session has or awaits a conflicting
- * lock.
+ * Open a table to read its visibility map; NULL: another session has or awaits a conflicting lock,
+ * or the table is gone.
  */
 static Relation
 open_unless_locked(Oid relid)

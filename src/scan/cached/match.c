@@ -16,9 +16,9 @@
  *
  * The worker stores how many pages of each chunk were valid at the last check of the chunk.
  * The visibility map has the number of pages that are all-visible now, which excludes changed
- * pages.  The planner's estimate for a chunk is the smaller of the two numbers.  It is too
- * large in two cases: if the pages changed since the check are not those that had changed
- * before the check, and if pages were changed and vacuumed since the check.
+ * pages.  The planner's estimate for a chunk is the smaller of the two numbers.  The estimate is
+ * too large in two cases.  Pages that were invalid at the check may be all-visible while other
+ * pages have changed since.  Pages may have been changed and vacuumed since the check.
  *
  * src/scan/cached/match.c
  */
@@ -220,7 +220,7 @@ condition_refusal(Relation relation, const ScanCondition *condition)
 	return NULL;
 }
 
-/* The number of a column among those that the scan needs.  A new column is added. */
+/* The number of a column among the columns that the scan needs.  A new column is added. */
 static int
 number_of(CachedColumns *cached, const GpuColumn *column)
 {
@@ -246,7 +246,7 @@ number_of_condition(CachedColumns *cached, Relation relation, const ScanConditio
 }
 
 /*
- * Add the columns of conditions to those that the scan needs.  Returns why one of the
+ * Add the columns of conditions to the columns that the scan needs.  Returns why one of the
  * conditions cannot be tested on cached columns; NULL: all can.
  */
 static const char *
@@ -279,7 +279,7 @@ need_integer(CachedColumns *cached, Relation relation, const Var *var)
 
 /*
  * The number of the column of a call's keys.  count(*) has no column.  Any cached column shows
- * the number of rows, so count(*) uses the column of the first call that has one.
+ * the number of rows, so count(*) uses the column of the first call that has a column.
  */
 static int
 need_key(CachedColumns *cached, Relation relation, List *calls, const ColumnScanCall *call)

@@ -5,11 +5,11 @@
  * A page is used from cached columns if it is valid in all columns that the query needs.  The
  * scan does not read a page if all aggregates have received its keys.  A chunk may be freed
  * while it is used.  Then one aggregate may have the keys of pages that another aggregate
- * lacks.  These pages are read for the second aggregate alone.
+ * lacks.  These pages are read only for the second aggregate.
  *
  * Scans of partitions fill the same aggregates.  The first scan uses the cached columns of all
- * their tables as if these were one table: it requests the chunks of all tables before it
- * waits for the first chunk.  Each scan then reads the remaining pages of its own table.
+ * tables as if the tables were one: it requests the chunks of all tables before it waits for the
+ * first chunk.  Each scan then reads the remaining pages of its own table.
  *
  * In a parallel scan the first process that arrives checks the map, announces the valid pages
  * to the other processes, and lets the worker count their keys.  The other processes wait only
@@ -223,7 +223,7 @@ leave_out(const CachedRun *run)
 }
 
 /*
- * Set the pages that the i-th aggregate has received: all pages of the run except those in
+ * Set the pages whose keys the i-th aggregate has received: all pages of the run except those in
  * "left".  Removes the pages in "left" from the run.
  */
 static void
@@ -452,8 +452,8 @@ SharedPagesRefusal(const SharedPages *shared)
 }
 
 /*
- * The pages that were announced, which other processes do not read.  They are known after the
- * check.
+ * The pages that were announced, which other processes do not read.  The pages are known after the
+ * check of the map.
  */
 static PageSet
 announced(SharedPages *shared, dsa_area *area)

@@ -1,10 +1,10 @@
 /*
  * expr.c
- *		Values of expressions in GROUP BY, in keys and in conditions, and a cache of them.
+ *		Values of expressions in GROUP BY, in keys and in conditions, and a cache of these values.
  *
  * The expressions are grouping expressions such as ts::date, k % 100 or lower(name), keys that
- * are steps of times or remainders, and conditions on steps of times.  The executor evaluates
- * them (columns.c).  Quotients and remainders of a column by a constant are computed in this
+ * are steps of times or remainders, and conditions on steps of times.  The executor evaluates the
+ * expressions (columns.c).  Quotients and remainders of a column by a constant are computed in this
  * file, because the executor would take longer than all other work on a row.
  *
  * If an expression needs only one column, of integers, a cache has its values for the last
@@ -17,10 +17,10 @@
  * nothing.  If a span has more than two values, all spans are made shorter than a step.
  *
  * Only values of inputs that rows have are cached.  The expression is not evaluated for other
- * inputs, because it may raise an error for them, as 1 / (ts::date - '2026-01-01') does.  The
- * cache is switched off if too few rows find their value in it.  A cache of spans needs more
- * rows to be filled than a cache of single inputs, so it is switched off only after more
- * misses.  If the offset of a time zone changes within a span, each row of the span is
+ * inputs, because an input that no row has might raise an error, as in 1 / (ts::date -
+ * '2026-01-01').  The cache is switched off if too few rows find their value in it.  A cache of
+ * spans needs more rows to be filled than a cache of single inputs, so it is switched off only
+ * after more misses.  If the offset of a time zone changes within a span, each row of the span is
  * evaluated.  Once this is known, rows of the span do not count as misses.
  *
  * src/scan/groups/expr.c
@@ -71,7 +71,7 @@ typedef struct GroupCache
 	TimeSteps *steps; /* steps of times; NULL: spans are single inputs */
 	bool on;          /* the cache is in use */
 	int shift;        /* a span has 2^shift inputs */
-	int64 reads;      /* reads since the last check, without those that filled the cache */
+	int64 reads;      /* reads since the last check, except reads that filled the cache */
 	int misses;       /* reads for which the expression was evaluated */
 	Span *span;       /* 1 << CACHE_BITS spans; NULL: no run is in progress */
 } GroupCache;
@@ -83,8 +83,8 @@ struct GroupExpression
 	const ColumnLocation
 		*column;        /* the only column that the expression needs; NULL: none, or several */
 	GroupCache *cache;  /* NULL: the expression has no cache */
-	KeyKind input_kind; /* kind of that integer */
-	int64 divisor;      /* the expression is the integer divided by this; 0: no division */
+	KeyKind input_kind; /* kind of "column" */
+	int64 divisor;      /* the expression is the column divided by this number; 0: no division */
 	bool rest;          /* the expression is the remainder of that division */
 };
 
@@ -201,8 +201,8 @@ count_miss(GroupCache *cache, int most)
 }
 
 /*
- * Store the value of an input in a cache of single inputs.  Evaluations that fill an empty
- * entry are not counted as misses.
+ * Store the value of an input in a cache of single inputs.  Evaluations that fill an empty entry
+ * count neither as reads nor as misses.
  */
 static void
 keep_input(GroupCache *cache, Span *span, int64 input, const GroupValue *value)
@@ -247,8 +247,8 @@ keep_cached(GroupCache *cache, int64 input, const GroupValue *value)
 /* ---- the expression ---- */
 
 /*
- * Recognize the quotient or remainder of a column and a constant of the same width.  The
- * division raises no error unless the divisor is 0 or -1.
+ * Recognize the quotient or remainder of a column and a constant of the same width.  The division
+ * raises no error, because the divisors 0 and -1 are refused.
  */
 static void
 match_division(GroupExpression *expression, const Expr *expr)

@@ -179,7 +179,7 @@ read_values(const GroupKey *key, HeapTupleHeader tuple, GroupValue *value)
 	}
 }
 
-/* True if the values of two rows are equal.  All values of a column are strings, or none is. */
+/* True if the values of two rows are equal.  A column has either only strings or no strings. */
 static inline bool
 same_values(const GroupKey *key, const GroupValue *a, const GroupValue *b)
 {

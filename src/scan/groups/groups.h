@@ -1,6 +1,6 @@
 /*
  * groups.h
- *		GROUP BY in a column scan, of columns and of expressions of them.
+ *		GROUP BY in a column scan, by columns and by expressions of columns.
  *
  *	use.c		the groups with their states, within a memory limit
  *	find.c		the values that rows are grouped by, and the group of each tuple
@@ -85,8 +85,8 @@ extern void GroupKeyEnd(GroupKey *key);
 extern Datum GroupDatum(const GroupValue *value, KeyKind kind);
 
 /*
- * True if values of this kind are strings.  They are compared by their bytes or by the
- * functions of their type.
+ * True if values of this kind are strings.  Strings are compared by their bytes or by the functions
+ * of their type.
  */
 static inline bool
 GroupIsString(KeyKind kind)
@@ -156,7 +156,7 @@ extern Cost ScanSpillCost(const GroupingPlan *plan, const RelOptInfo *table, Lis
 /* spill.c: groups that were written to disk. */
 typedef struct ScanSpill ScanSpill;
 
-/* A group.  A lookup compares only the first members. */
+/* A group.  Sorting a page by group uses only the first members. */
 typedef struct ScanGroup
 {
 	uint64 sorting; /* number of the last sorting that had tuples of the group */
@@ -204,7 +204,7 @@ typedef struct ScanGroups
 	uint64 before_table; /* number of the last sorting before this table */
 
 	MemoryContext context; /* holds the groups */
-	KeptTable kept;        /* in "context": one dense table that all groups use in turn */
+	KeptTable kept;        /* in "context": one dense table that the groups use one after another */
 	struct groupmap_hash *map;
 	ScanGroup *first; /* list of groups in the order in which they were made */
 	ScanGroup *last;
@@ -249,7 +249,7 @@ extern void ScanGroupWrite(ScanGroups *groups, const ScanGroup *group);
 extern bool ScanGroupsMerged(ScanGroups *groups, TupleTableSlot *slot);
 extern void ScanGroupsMergedEnd(ScanGroups *groups);
 
-/* Bytes of all groups, without the dense table that they use in turn. */
+/* Bytes of all groups, without the dense table that the groups use one after another. */
 static inline Size
 ScanGroupsMemory(const ScanGroups *groups)
 {

@@ -9,11 +9,11 @@
  *
  * A value is the key, then the aggregates in their stored form: the value of a day with 20,000
  * users has 135 kB.  Collections of sets are written as rows, because sorting the rows pays
- * only at the end.  In two cases the buffered keys of a state are written instead of counts,
- * and are buffered again when they are read.  Lists do this because only few keys are
- * candidates after the last row.  Groups of a few rows do this because another form would take
- * longer to write and merge.  Keys of negative weight are written separately, because the rows
- * that they cancel may be in another value of the group.
+ * only at the end.  In two cases the buffered keys of a state are written instead of counts, and
+ * are buffered again when they are read.  A list of top keys is written as keys, because most keys
+ * are no candidates when all rows are counted.  The sketch of a group of few rows is written as
+ * keys, because counts would take longer to write and merge.  Keys of negative weight are written
+ * separately, because the rows that they cancel may be in another value of the group.
  *
  * A value may have any number of bytes, but a tuple of a sort must be smaller than 1 GB.  So a
  * value is cut into pieces.  The pieces are numbered, and the sort keeps the order of the
@@ -276,8 +276,8 @@ bytes_of_state(KeyedState *state, bool stored, uint64 *size)
 }
 
 /*
- * The most keys of a sketch that are written as keys.  More keys are written as counts, which
- * take fewer bytes.
+ * Maximum number of a sketch's keys that are written as keys.  More keys are written as counts,
+ * which take fewer bytes.
  */
 #define KEYS_MOST 16
 
@@ -647,8 +647,8 @@ store_aggregate(ScanGroups *groups, int i, ReadAggregate *first, TupleTableSlot 
 }
 
 /*
- * Merge the values of the next written group.  Its aggregates are stored in the slot, and last
- * until ScanGroupsMergedEnd().  Its key is in groups->value.  False: no group is left.
+ * Merge the values of the next written group.  The group's aggregates are stored in the slot, and
+ * last until ScanGroupsMergedEnd().  The group's key is in groups->value.  False: no group is left.
  */
 bool
 ScanGroupsMerged(ScanGroups *groups, TupleTableSlot *slot)

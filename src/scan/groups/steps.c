@@ -6,7 +6,7 @@
  * the cast to date cut a time into steps.  Before that the time may be converted to and from a
  * time zone, as in (ts AT TIME ZONE 'Europe/Berlin')::date, and shifted by up to a day, as in
  * date_trunc('week', ts + interval '1 day').  PostgreSQL's own functions compute the value of
- * a step.  They are called for a few times, which need not be in any row.
+ * a step.  The functions receive few time values, which need not be in any row.
  *
  * None of these functions decreases while each time zone keeps its offset from UTC.  So a span
  * of times has one value if both of its ends have the same value.  If the ends differ,
@@ -56,7 +56,9 @@
 #define MOST_OFFSET (16 * SECS_PER_HOUR)
 #define MARGIN      (4 * USECS_PER_DAY)
 
-/* Values of TimeFunction.zone if no argument is the time zone. */
+/*
+ * Values of TimeFunction.zone for functions without a time zone, and with the session's time zone.
+ */
 #define NO_ZONE      (-1)
 #define SESSION_ZONE (-2)
 
@@ -110,8 +112,7 @@ struct TimeSteps
 	const Node *name[MOST_ZONES]; /* names of time zones; NULL: the session's */
 	ExprState *zone[MOST_ZONES];  /* the compiled names */
 	int64 margin; /* microseconds before and after a span in which offsets must not change */
-	int64
-		length; /* length in microseconds of the last step of which both ends were found; 0: none */
+	int64 length; /* length in microseconds of the last step whose two ends were found; 0: none */
 	int64 change; /* time at which a step begins, if "length" is known */
 };
 
@@ -238,7 +239,8 @@ note_call(TimeSteps *steps, const Node *expr)
 }
 
 /*
- * The part of an expression that is evaluated for every row. If every part is evaluated for every row, the expression itself.
+ * If an expression may skip operands, return an operand that it evaluates for every row.  Otherwise
+ * return the expression itself.
  */
 static Node *
 certain_operand(Node *node)
@@ -342,8 +344,8 @@ TimeStepsStart(TimeSteps *steps)
 /* ---- where steps begin ---- */
 
 /*
- * The time zone of a name or an abbreviation; NULL: its changes are not known, as those of
- * MSK.  The meaning of this abbreviation has changed, and near such a change PostgreSQL looks
+ * The time zone of a name or an abbreviation; NULL: the changes of its offset are not known.  An
+ * example is MSK, an abbreviation whose meaning has changed.  Near such a change PostgreSQL looks
  * up the zone by local time.
  */
 static const pg_tz *
@@ -435,7 +437,7 @@ step_at(const TimeSteps *steps, int64 time)
 
 /*
  * Narrow the interval in which the step changes.  "*same" has the step, and "*other" has
- * another step.  "time" replaces one of them if it is between them.
+ * another step.  A "time" between "*same" and "*other" replaces one of the two.
  */
 static void
 narrow(const TimeSteps *steps, int64 step, int64 time, int64 *same, int64 *other)

@@ -5,12 +5,12 @@
  * The tuples of a page are sorted by group (find.c).  Then each group adds all its tuples of
  * the page in one step, as a scan without GROUP BY adds a page.
  *
- * The memory limit is that of hash aggregation.  The memory of the groups is checked after
- * each page, and also after each group of a page, because one row may make a state dense, and
- * all groups of a page may be about to become dense.  If the groups exceed the limit, the half
- * of them that had no rows for the longest time is written to disk and freed.  A written group
- * is made again when it has further rows.  If any group was written, all other groups are
- * written after the last row, and the groups are merged one by one (spill.c).
+ * The memory limit is the limit of PostgreSQL's hash aggregation.  The memory of the groups is
+ * checked after each page, and also after each group of a page, because one row may make a state
+ * dense, and all groups of a page may be about to become dense.  If the groups exceed the limit,
+ * the half of the groups that had no rows for the longest time is written to disk and freed.  A
+ * written group is made again when it has further rows.  If any group was written, all other groups
+ * are written after the last row, and the groups are merged one by one (spill.c).
  *
  * If the written groups had hardly more than one row on average, rows are in random order, and
  * a group in memory rarely receives a second row.  Then the groups in memory stay.  Each new
@@ -193,8 +193,8 @@ write_group(ScanGroups *groups, ScanGroup *group)
 }
 
 /*
- * The groups that may be written now.  The first "done" groups of the page are complete.  The
- * other groups of the page still receive rows.
+ * The groups that may be written now.  The first "done" groups of the page have all their rows of
+ * the page.  The other groups of the page still receive rows.
  */
 static ScanGroup **
 list_groups(const ScanGroups *groups, int done, uint64 *count)
@@ -264,7 +264,7 @@ write_half(ScanGroups *groups, int done)
 	pfree(list);
 }
 
-/* Write a group if this page has made it; false: the group has many rows, and stays. */
+/* Write a group if this page has made it; false: the new group has many rows, and stays. */
 static bool
 write_new(ScanGroups *groups, ScanGroup *group)
 {
@@ -338,7 +338,10 @@ add_filtered(ScanGroups *groups, int filter, PageTuples *tuples)
 	}
 }
 
-/* Add the tuples of a page that pass WHERE.  Each aggregate receives those that pass its FILTER. */
+/*
+ * Add the tuples of a page that pass WHERE.  Each aggregate receives the tuples that pass its
+ * FILTER.
+ */
 void
 ScanGroupsAdd(ScanGroups *groups, PageTuples *tuples)
 {

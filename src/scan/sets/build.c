@@ -19,10 +19,10 @@
  * tuples, so it reaches the barrier or fails.  An error in one process ends the wait of all
  * processes.
  *
- * If the leader takes part, it receives the collection, and no rows go through a queue.  If it
- * does not, one of the workers receives it.  If shared memory is short, a process keeps its
- * rows, and they are merged like other partial states.  If there is only one run, no
- * collection is built in shared memory.
+ * If the leader takes part, it receives the collection, and no rows go through a queue.  If the
+ * leader does not take part, one of the workers receives the collection.  If shared memory is
+ * short, a process keeps its rows, and these rows are merged like other partial states.  If there
+ * is only one run, no collection is built in shared memory.
  *
  * src/scan/sets/build.c
  */
@@ -150,7 +150,7 @@ free_all(SharedBuild *shared, dsa_area *area)
 	}
 }
 
-/* Prepare another run.  All processes of the last run have left, perhaps before its end. */
+/* Prepare another run.  All processes have left the last run, perhaps before its end. */
 void
 SharedBuildReset(SharedBuild *shared, dsa_area *area, int count)
 {

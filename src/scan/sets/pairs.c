@@ -6,13 +6,13 @@
  * used.  The store of many pairs is written to disk, which takes ten times as long as finding
  * the pairs.  This node returns pairs as they are found, so LIMIT ends the work early.
  *
- * The node replaces Function Scan if qsets_pairs is the only function in an item of FROM, in a
- * query that only reads.  The function is recognized by its C address.  The node's parallel
- * workers run while it returns rows, so the whole query must be in parallel mode, as with
- * Gather.  The plan requests parallel mode.  The executor does not enter parallel mode for a
- * client that fetches some rows at a time, and then the node starts no workers.  If the
- * planner allows no parallel mode (INSERT, cursors, PL/pgSQL loops), Function Scan stays.  In
- * Function Scan qsets_pairs may have workers during one call.
+ * The node replaces Function Scan if one of these functions is the only function in an item of
+ * FROM, in a query that only reads.  The function is recognized by its C address.  The node's
+ * parallel workers run while it returns rows, so the whole query must be in parallel mode, as with
+ * Gather.  The plan requests parallel mode.  The executor does not enter parallel mode for a client
+ * that fetches some rows at a time, and then the node starts no workers.  If the planner allows no
+ * parallel mode (INSERT, cursors, PL/pgSQL loops), Function Scan stays.  In Function Scan
+ * qsets_pairs may have workers during one call.
  *
  * An argument may be a scalar subquery such as (SELECT qsets_agg(s, e) FROM t).  The executor
  * would copy its value into a tuple, which flattens a collection, and would read it again.
