@@ -175,8 +175,7 @@ add(void *peer, const uint64_t *key, const int64_t *weight, size_t count)
 }
 
 /*
- * Merge overlapping counters of both sketches into counters of the larger size, with the sum of the
- * largest values, so that estimates are never below the true weight.  All sums of a group are
+ * Where counters of the two sketches overlap, make one counter of the larger size.  Its value is the largest of a's counters in this place plus the largest of b's.  So estimates are never below the true weight.  All sums of a group are
  * computed before a sum can overflow into a neighbour.
  */
 static void

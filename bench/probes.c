@@ -8,9 +8,8 @@
  * chance.  One stream has Zipf's frequencies.  The second stream has a few heavy keys: a key that
  * shares all of its counters with a heavy key is estimated by the heavy key's count.
  *
- * The table shows sketches of a million keys.  In these sketches the errors for one probe, for a
- * thousand and for a million probes give very different lower bounds for the keys with the largest
- * estimates.
+ * The table shows sketches of a million keys, with the error for 1, for 1000 and for 1,000,000
+ * probes.  The lower bounds of the keys with the largest estimates differ much between these errors.
  *
  * bench/probes.c
  */

@@ -135,10 +135,10 @@ extern "C"
 
 	/*
 	 * into += from, in slices (sketch/merge.h).  qs_cuda_merge_begin() prepares "into" for a sketch
-	 * with the given parameters and total.  qs_cuda_merge_slice() adds units of that sketch, or
-	 * units of a slice of it.  Units on a peer (qs_cuda_join()) are read in place.  Units on any
+	 * with the given parameters and total.  qs_cuda_merge_slice() adds
+	 * units of "from", which is that sketch or a slice of it.  Units on a peer (qs_cuda_join()) are read in place.  Units on any
 	 * other device are copied into a slice on that device, and then to the device of "into", so
-	 * both devices need memory for them.  QB_NO_MEMORY changes nothing.
+	 * both devices need memory for them.  After QB_NO_MEMORY "into" is unchanged.
 	 */
 	extern qb_status
 	qs_cuda_merge_begin(qs_cuda_sketch *into, const qs_params *from, int64_t total);

@@ -179,7 +179,7 @@ most_on_way(const GpuTransfer *transfer)
 	return transfer->chunks ? Max(GPU_HELD, GPU_TOGETHER * gpu_shared->device_count) : GPU_HELD;
 }
 
-/* Request the next piece. False: no piece is left, or no slot is free. */
+/* Request the next piece.  False: no piece is left, or no slot is free. */
 static bool
 ask_next(const GpuTransfer *transfer, Way *way)
 {

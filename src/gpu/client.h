@@ -62,8 +62,9 @@ extern bool GpuAskAll(const GpuTransfer *transfer);
 
 /*
  * GpuPostArray() posts an array of a value.  GpuFetchArray() fetches an array from byte "first" on;
- * false: the value is gone, or a piece failed.  A slot carries "bytes" bytes of the array, from
- * byte "offset" on.  If the value has several arrays, "count" is the number of the array.
+ * false: the value is gone, or a piece failed.  A slot carries
+ * slot->bytes bytes of the array from byte slot->offset on.  If the value has several arrays,
+ * slot->count is the number of the array.
  */
 extern void GpuPostArray(const GpuRef *ref, int op, const void *array, uint64 bytes);
 extern bool
@@ -115,7 +116,7 @@ extern GpuSlot *GpuTakeSlot(const GpuRef *ref, int op, bool try);
 /* Submit a request without waiting for a reply. */
 extern void GpuPost(GpuSlot *slot);
 
-/* GpuAsk() submits a request with a reply. GpuAwait() waits for the reply. */
+/* GpuAsk() submits a request with a reply.  GpuAwait() waits for the reply. */
 extern void GpuAsk(GpuSlot *slot);
 extern void GpuAwait(GpuSlot *slot);
 

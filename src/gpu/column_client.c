@@ -15,7 +15,7 @@
 #include "access/htup_details.h"
 #include "utils/timestamp.h"
 
-/* Bytes of a slot for pages and values. The bitmap of NULLs fits into the remaining bytes. */
+/* Bytes of a slot for pages and values.  The bitmap of NULLs fits into the remaining bytes. */
 #define LOAD_BYTES (GPU_SLOT_BYTES - GPU_SLOT_KEYS / 8)
 
 /* Maximum number of bytes that a page takes in a slot. */
@@ -354,7 +354,7 @@ GpuColumnLsns(const GpuRef *ref, uint64 *lsn)
 	return GpuFetchArray(ref, COLUMN_LSNS, 0, 0, lsn, GPU_CHUNK_PAGES * sizeof(uint64));
 }
 
-/* Waits for the reply. If the chunk is gone, nothing is done. */
+/* Waits for the reply.  If the chunk is gone, nothing is done. */
 void
 GpuColumnRenew(const GpuRef *ref, uint64 old_lsn, uint64 map_lsn, const GpuPages *pages)
 {

@@ -96,7 +96,7 @@ order_ranges(Ranges *all)
 		   ask_devices(all, EXACT_ORDER);
 }
 
-/* The range of a piece, and the piece's first key and number of keys. The number may be 0. */
+/* The range of a piece, and the piece's first key and number of keys.  The number may be 0. */
 static Range *
 find_piece(const GpuTransfer *transfer, uint64 at, int *first, int *count)
 {
@@ -333,7 +333,7 @@ serve_devices(ExactValue *h, GpuSlot *slot)
 
 /*
  * Choose the device of a request.  Keys from a backend are sent to the first device that has
- * counts. Other requests name their device.
+ * counts.  Other requests name their device.
  */
 static int
 choose_device(GpuSlot *slot)
@@ -498,7 +498,7 @@ list_slices(const ExactValue *h, int device, qs_cuda_exact_slice *slice)
 	return slices;
 }
 
-/* Serve EXACT_ORDER. Each piece adds one slice. The last piece sorts the range. */
+/* Serve EXACT_ORDER. Each piece adds one slice.  The last piece sorts the range. */
 static qb_status
 serve_order(ExactValue *h, GpuSlot *slot)
 {

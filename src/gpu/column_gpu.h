@@ -30,7 +30,7 @@
 #include "port/pg_bitutils.h"
 #include "storage/bufpage.h"
 
-/* Heap pages that one page of the visibility map covers. A byte of the map covers 4 heap pages. */
+/* Heap pages that one page of the visibility map covers.  A byte of the map covers 4 heap pages. */
 #define GPU_CHUNK_PAGES ((int) (BLCKSZ - MAXALIGN(SizeOfPageHeaderData)) * 4)
 
 /* Maximum number of rows in a chunk. */
@@ -79,7 +79,7 @@ typedef struct GpuWanted
 } GpuWanted;
 
 /*
- * The values of all groups of a request, and the number of keys that were added to each value. All
+ * The values of all groups of a request, and the number of keys that were added to each value.  All
  * values belong to one family.
  */
 typedef struct GpuGroupValues
@@ -329,7 +329,7 @@ GpuColumnShapeIn(GpuSlot *slot)
  * for other values.
  */
 
-/* True if cached columns exist and this backend may use them. Sends no request to the worker. */
+/* True if cached columns exist and this backend may use them.  Sends no request to the worker. */
 extern bool GpuColumnsExist(void);
 
 /*
@@ -441,7 +441,7 @@ GpuColumnDevice(const GpuColumnChunk *chunk)
 /* Write the wanted keys of a chunk into the slot of a request. */
 extern void GpuColumnWant(GpuSlot *slot, const GpuColumnChunk *chunk);
 
-/* Order chunks so that their devices alternate. Then all devices work at the same time. */
+/* Order chunks so that their devices alternate.  Then all devices work at the same time. */
 extern void GpuColumnInterleave(GpuColumnChunk *chunk, int chunks);
 
 /*
@@ -472,7 +472,7 @@ extern bool GpuColumnSendEach(int op, const GpuRef *ref, GpuGroupValues *const *
 /*
  * Count the distinct keys of chunks, several chunks at a time, and pass the counts to "take".
  * "take" must not wait for the worker.  Pages whose keys were counted are removed from the chunks'
- * sets. Counting ends when all sets are empty, or when "take" returns false.  "take" may be called
+ * sets.  Counting ends when all sets are empty, or when "take" returns false.  "take" may be called
  * several times for a chunk, with counts of different pages.  If a chunk has more than "most"
  * distinct keys, its pages stay in its set.  False: a chunk is gone, or its device has no memory.
  */
@@ -481,7 +481,7 @@ extern bool GpuColumnCountsAll(const GpuColumnChunk *chunk, int chunks, int most
 							   GpuTakeCounts take, void *context);
 
 /*
- * Find the groups that have more than "most" distinct keys in the first pages of a chunk. False:
+ * Find the groups that have more than "most" distinct keys in the first pages of a chunk.  False:
  * the chunk is gone, or its device has no memory.
  */
 extern bool

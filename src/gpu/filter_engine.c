@@ -61,7 +61,7 @@ create(const qf_params *params, int device, GpuRef *ref)
 	return GpuMake(GPU_FAMILY_FILTER, FILTER_CREATE, device, params, sizeof(*params), ref);
 }
 
-/* Send the positions of an explicit filter. All positions fit into one slot. */
+/* Send the positions of an explicit filter.  All positions fit into one slot. */
 static uint64
 send_positions(const GpuRef *ref, const qf_filter *f)
 {
@@ -229,7 +229,7 @@ sets_few_bits(const qf_params *p)
 	return p->k * qf_probability(p) < BITS_MIN;
 }
 
-/* Random accesses to memory when the CPU adds a row. A blocked filter needs only one access. */
+/* Random accesses to memory when the CPU adds a row.  A blocked filter needs only one access. */
 static double
 accesses_of_row(const qf_params *p)
 {

@@ -12,10 +12,10 @@
 #include "gpu/shared.h"
 #include "pgbase/state.h"
 
-/* Defines the settings, and requests shared memory and the worker. Called from _PG_init(). */
+/* Defines the settings, and requests shared memory and the worker.  Called from _PG_init(). */
 extern void GpuInit(void);
 
-/* True if a GPU may be used. Raises an error if qsketch.device is gpu and no GPU is available. */
+/* True if a GPU may be used.  Raises an error if qsketch.device is gpu and no GPU is available. */
 extern bool GpuIsWanted(void);
 
 /* Returns why no GPU is available. */
@@ -170,7 +170,7 @@ extern bool GpuLookupCached(const GpuLookup *lookup, const StoredName *name);
 
 /*
  * Copy a value to a device, and look up keys in the copy.  If "name" is NULL, the copy is then
- * freed. Otherwise it may stay cached under "name".  False: the device has no memory for the copy.
+ * freed.  Otherwise it may stay cached under "name".  False: the device has no memory for the copy.
  */
 extern bool GpuLookupLoaded(const GpuLookup *lookup, const void *value, const StoredName *name);
 

@@ -151,7 +151,7 @@ GpuNewHandle(GpuFamily family, GpuRef *ref)
 	return handle != NULL;
 }
 
-/* Drop a handle if it still belongs to this backend. Serial 0: no handle. */
+/* Drop a handle if it still belongs to this backend.  Serial 0: no handle. */
 void
 GpuDropHandle(const GpuRef *ref)
 {
@@ -472,7 +472,7 @@ add_to_quota(Quota *quota, int *count, GpuHandle *handle, uint64 amount)
 		quota[i].oldest = handle;
 }
 
-/* Sum up the evictable handles by role. Returns the number of roles. */
+/* Sum up the evictable handles by role.  Returns the number of roles. */
 static int
 find_quotas(const Push *push, Quota *quota, uint64 *all)
 {

@@ -105,7 +105,7 @@ make_index(const GpuRef *ref, double *ms)
 	return status == QB_OK;
 }
 
-/* Make a collection on this device (-1: on any). The time of indexing is added to "index_ms". */
+/* Make a collection on this device (-1: on any).  The time of indexing is added to "index_ms". */
 static bool
 make_collection(const Upload *upload, int device, GpuRef *ref, double *index_ms)
 {
@@ -248,7 +248,7 @@ make_both(Replica *replica, const qset_request *r, double *index_ms)
 	return done;
 }
 
-/* Send the collections of a request to a device. The time of indexing is added to "index_ms". */
+/* Send the collections of a request to a device.  The time of indexing is added to "index_ms". */
 static bool
 put_collections(Replica *replica, const qset_request *r, bool ids, double *index_ms)
 {
@@ -356,7 +356,7 @@ lap(instr_time *since)
 	return INSTR_TIME_GET_MILLISEC(passed);
 }
 
-/* Copy the collections to the other devices. A device without memory is left out of the search. */
+/* Copy the collections to the other devices.  A device without memory is left out of the search. */
 static void
 spread(GpuPairs *pairs, const GpuPairsSource *source)
 {
@@ -445,7 +445,7 @@ check_progress(const GpuPairs *pairs)
 				 errhint("Set qsketch.device to cpu, or qsketch.gpu_timeout to a longer time.")));
 }
 
-/* Request the next reply. Returns QB_OK or QB_NO_MEMORY. */
+/* Request the next reply.  Returns QB_OK or QB_NO_MEMORY. */
 static qb_status
 ask_more(GpuPairs *pairs)
 {

@@ -129,7 +129,7 @@ extern GpuPairs *GpuPairsOpen(GpuPairsSource *source, char why[GPU_TEXT_BYTES]);
 
 /*
  * Return the next pairs, at most "most", in the order of qset_job_next(); *count 0: no pairs are
- * left. The pairs are valid until the next call.
+ * left.  The pairs are valid until the next call.
  */
 extern const qset_pair *GpuPairsNext(GpuPairs *pairs, uint64 most, uint64 *count);
 
@@ -193,7 +193,7 @@ GpuMembershipsItemBytes(GpuMembershipsArray array)
 
 /* ---- a backend's calls, which may wait ---- */
 
-/* Rows on a device. The rows are dropped with the memory context of this struct. */
+/* Rows on a device.  The rows are dropped with the memory context of this struct. */
 typedef struct GpuMemberships
 {
 	GpuScopedHandle handle;

@@ -38,7 +38,7 @@ GpuMembershipsAddColumns(GpuMemberships *memberships, const GpuColumnChunk *chun
 	return added;
 }
 
-/* Send a request and wait; false: no memory. Raises an error if the rows are gone. */
+/* Send a request and wait; false: no memory.  Raises an error if the rows are gone. */
 static bool
 ask(GpuSlot *slot, void *reply, Size bytes)
 {
@@ -130,7 +130,7 @@ serve_create(GpuSlot *slot)
 	return gpu_fault == FAULT_MEMORY ? QB_NO_MEMORY : QB_OK;
 }
 
-/* Check that "count" more rows are allowed. The first call creates the value on "device". */
+/* Check that "count" more rows are allowed.  The first call creates the value on "device". */
 static qb_status
 be_somewhere(MembershipsValue *h, int device, uint64 count)
 {
@@ -178,7 +178,7 @@ serve_rows(MembershipsValue *h, GpuSlot *slot)
 	return status;
 }
 
-/* Sort the rows. Chunks may be freed to get memory, because the rows have been copied. */
+/* Sort the rows.  Chunks may be freed to get memory, because the rows have been copied. */
 static qb_status
 serve_sort(MembershipsValue *h, GpuSlot *slot)
 {

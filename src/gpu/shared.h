@@ -149,7 +149,7 @@ typedef struct GpuRef
 	GpuFamily family;
 } GpuRef;
 
-/* Describes a value, without the value's data. Each family stores its own struct in "bytes". */
+/* Describes a value, without the value's data.  Each family stores its own struct in "bytes". */
 typedef union GpuShape
 {
 	uint8 bytes[128];
@@ -333,7 +333,7 @@ typedef struct GpuShared
 	pg_atomic_uint32 handle_count[FLEXIBLE_ARRAY_MEMBER];
 } GpuShared;
 
-/* NULL without shared_preload_libraries, or with qsketch.gpu_worker = off. Exported for tests. */
+/* NULL without shared_preload_libraries, or with qsketch.gpu_worker = off.  Exported for tests. */
 extern PGDLLEXPORT GpuShared *gpu_shared;
 
 /* shared.c */
@@ -444,7 +444,7 @@ GpuStateNow(void)
 	return gpu_shared ? (GpuWorkerState) pg_atomic_read_u32(&gpu_shared->state) : GPU_OFF;
 }
 
-/* The failed devices. Bits: 1 << index. */
+/* The failed devices.  Bits: 1 << index. */
 static inline uint32
 GpuLostDevices(void)
 {

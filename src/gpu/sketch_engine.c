@@ -328,7 +328,7 @@ moves_with(qs_sketch *sk, int64 sum, Moves moves)
 		   (!is_worth_moving(&sk->params, sk->total, moves) && move_dense(sk));
 }
 
-/* Add keys to a sketch, on a device or in this process. The sketch may move to a device. */
+/* Add keys to a sketch, on a device or in this process.  The sketch may move to a device. */
 static qb_status
 insert(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count, Moves moves)
 {

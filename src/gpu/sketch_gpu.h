@@ -62,7 +62,7 @@ typedef struct GpuSketchMerged
 	uint64 units; /* number of merged units (sketch/merge.h) */
 } GpuSketchMerged;
 
-/* Describes a dense sketch, without its tables. For a new sketch only "params" is set. */
+/* Describes a dense sketch, without its tables.  For a new sketch only "params" is set. */
 typedef struct GpuSketchShape
 {
 	qs_params params;
@@ -75,7 +75,7 @@ typedef struct GpuSketchShape
 	GpuSketchMerged merged; /* progress of a SKETCH_MERGE, or of merging the fetched partition */
 } GpuSketchShape;
 
-/* The facts about a partial sketch that its device lacks. A handle in transfer has these facts. */
+/* The facts about a partial sketch that its device lacks.  A handle in transfer has these facts. */
 typedef struct GpuSketchPartial
 {
 	qs_params params;
@@ -219,10 +219,10 @@ GpuShapeBytes(const GpuSketchShape *shape)
 	return shape->table_bytes + shape->extra_bytes;
 }
 
-/* Make an empty owned sketch dense. The caller then writes its tables. */
+/* Make an empty owned sketch dense.  The caller then writes its tables. */
 extern qb_status GpuSketchMakeTables(qs_sketch *sk, const GpuSketchShape *shape);
 
-/* GpuReadPiece() copies a piece from the tables. GpuWritePiece() copies a piece into the tables. */
+/* GpuReadPiece() copies a piece from the tables.  GpuWritePiece() copies a piece into the tables. */
 extern void GpuReadPiece(const qs_sketch *sk, const GpuSketchShape *shape, uint64 offset,
 						 uint64 bytes, uint8 *to);
 extern void GpuWritePiece(qs_sketch *sk, const GpuSketchShape *shape, uint64 offset, uint64 bytes,
@@ -238,7 +238,7 @@ extern void
 GpuSketchCreateAll(const qs_params *params, int device, uint32 count, GpuRef *ref, bool *created);
 
 /*
- * Copy a dense sketch to this device (-1: to any); of an sf sketch only the slim table. False: no
+ * Copy a dense sketch to this device (-1: to any); of an sf sketch only the slim table.  False: no
  * memory.
  */
 extern bool GpuSketchUpload(const qs_sketch *sk, int device, GpuRef *ref);

@@ -179,7 +179,7 @@ free_chunks(Chunks *chunks)
 	pfree(chunks->chunk);
 }
 
-/* Add a chunk to a list. Returns the added chunk. */
+/* Add a chunk to a list.  Returns the added chunk. */
 static const GpuColumnChunk *
 add_chunk(Chunks *chunks, const GpuColumnChunk *chunk, int device)
 {
@@ -270,7 +270,7 @@ sample(const Recount *r, const Chunks *chunks)
 
 /* ---- reading ---- */
 
-/* Make the array large enough for "more" keys. Returns the first new key. */
+/* Make the array large enough for "more" keys.  Returns the first new key. */
 static qs_frequent_key *
 more_keys(GpuRecounted *counted, uint64 more)
 {

@@ -142,7 +142,7 @@ SketchReadAsStored(SketchReader *reader, Datum datum)
 	reader->header = (const uint8 *) VARDATA(value);
 }
 
-/* Begin reading a sketch like SketchReadAsStored().  A compact sketch gets tables. */
+/* Like SketchReadAsStored(), except that a compact sketch gets tables. */
 void
 SketchRead(SketchReader *reader, Datum datum)
 {

@@ -8,7 +8,7 @@
  * GROUP BY runs.  In all other cases
  *
  * 	1. qtop_agg finds candidates C, and a bound b,
- * 	2. GROUP BY counts exactly the rows whose key is in C.
+ * 	2.  GROUP BY counts exactly the rows whose key is in C.
  *
  * A key that is not in C occurred at most b times (sketch/top.h).  Most candidates are too rare to
  * be counted.  A candidate is removed from C if its upper bound is below the n-th largest lower
@@ -24,7 +24,7 @@
  *
  * If b >= t and b > 0, too many keys are about equally frequent for that sketch, and
  *
- * 	3. GROUP BY counts the rows whose key has an estimate of at least t (at least 1, if fewer than n
+ * 	3.  GROUP BY counts the rows whose key has an estimate of at least t (at least 1, if fewer than n
  * 	   keys were counted).
  *
  * At least n keys occur t times or more, so every wanted key occurs at least t times.  Estimates

@@ -437,7 +437,7 @@ typedef struct TopPage
 	uint16 index[MaxHeapTuplesPerPage]; /* for each key of the batch: the index of its tuple */
 } TopPage;
 
-/* Fill in "index". The batch has one key for each tuple whose key is not NULL. */
+/* Fill in "index".  The batch has one key for each tuple whose key is not NULL. */
 static void
 locate(TopPage *page)
 {

@@ -350,7 +350,7 @@ collect_params(Node *node, void *params)
 	return expression_tree_walker(node, collect_params, params);
 }
 
-/* Make the run depend on the parameters in these expressions, too. */
+/* Also note the parameters in these expressions.  If one of them changes, a rescan reads the table again. */
 void
 WantedRowsAddParams(WantedRows *rows, List *exprs)
 {

@@ -285,7 +285,10 @@ low_buckets_are_checked(void **state)
 	free(b.data);
 }
 
-/* Make a one-bucket sketch that has a high bucket, although no counter exceeds 255. */
+/*
+ * Make a sketch of one bucket and one key of weight 200, and append a high bucket with this counter
+ * at "at".  "named": the low bucket names the high bucket.
+ */
 static test_bytes
 with_high_bucket(uint64_t high_counter, uint64_t at, bool named)
 {

@@ -11,7 +11,7 @@
 
 #define LIMIT (INT64_C(1) << 32)
 
-/* A structure, or the host part of sf. */
+/* What is tested: a sketch of a structure (part 0), or only the host part of an sf sketch. */
 typedef struct kind
 {
 	int structure;

@@ -68,7 +68,7 @@ find_chunk(const GpuRef *ref)
 	return h;
 }
 
-/* Find the chunks that a request names. All chunks must be on one device. */
+/* Find the chunks that a request names.  All chunks must be on one device. */
 static qb_status
 find_columns(const GpuRef *chunk, const GpuWanted *wanted, Columns *columns)
 {
@@ -513,7 +513,7 @@ gather_for(const GpuSlot *slot, const GpuAdding *adding)
  * Limit the work that is queued on a device.  "work" is the work for each gathered key.  After each
  * half piece of queued work, wait for the work that was queued before the previous wait.  So the
  * device still has work during the wait.  About one piece of work is queued, and always less than
- * three. Returns only QB_OK or QB_DEVICE_ERROR, because the keys are already added.
+ * three.  Returns only QB_OK or QB_DEVICE_ERROR, because the keys are already added.
  */
 static qb_status
 limit_queued(const GpuGathered *gathered, double work)

@@ -12,7 +12,7 @@
 #include "gpu/worker/column_worker.h"
 #include "gpu/gpu.h"
 
-/* The first size of a chunk's array in values. A full array grows by 1/GROWTH of its size. */
+/* The first size of a chunk's array in values.  A full array grows by 1/GROWTH of its size. */
 #define FIRST_ROOM 65536
 #define GROWTH     2
 
@@ -33,7 +33,7 @@ free_chunk(GpuChunk *h)
 	free(h);
 }
 
-/* True if two chunks have the same pages of a table. The columns may differ. */
+/* True if two chunks have the same pages of a table.  The columns may differ. */
 static bool
 is_same_chunk(const GpuColumnShape *a, const GpuColumnShape *b)
 {
@@ -108,7 +108,7 @@ new_chunk(void)
  */
 #define STRIPE_ROWS (UINT64CONST(1) << 25)
 
-/* The stripe of a row, by the row's number in its table. A small table has only one stripe. */
+/* The stripe of a row, by the row's number in its table.  A small table has only one stripe. */
 static uint64
 stripe_of(uint64 row)
 {
@@ -324,7 +324,7 @@ add_nulls(GpuChunk *h, const uint64 *null, uint64 rows)
 	return QB_OK;
 }
 
-/* Set the first rows of the pages before "page" that were not sent. These pages have no rows. */
+/* Set the first rows of the pages before "page" that were not sent.  These pages have no rows. */
 static void
 begin_pages(GpuChunk *h, uint32 page)
 {
@@ -523,7 +523,7 @@ count_keys(GpuSlot *slot, const GpuGather *gather, int most, int64 *times, GpuGa
 	return status;
 }
 
-/* Count rows. The reply has the key 0 with the number of rows. */
+/* Count rows.  The reply has the key 0 with the number of rows. */
 static qb_status
 count_rows(GpuSlot *slot, const GpuGather *gather, int64 *times, GpuGathered *gathered)
 {

@@ -50,7 +50,7 @@ jump(jmp_buf from, jmp_buf to)
 		_longjmp(to, 1);
 }
 
-/* The first function of a coroutine. It serves one request after another. */
+/* The first function of a coroutine.  It serves one request after another. */
 static void
 call_all(int number)
 {

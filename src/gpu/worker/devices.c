@@ -128,7 +128,7 @@ static const qs_cuda_error simulated_loss = { .status = QB_DEVICE_ERROR,
 											  .name = "cudaErrorECCUncorrectable",
 											  .call = "simulation" };
 
-/* True if a device answers. Then "properties" is set, otherwise "error" is set. */
+/* True if a device answers.  Then "properties" is set, otherwise "error" is set. */
 static bool
 answers(int index, qs_cuda_device *properties, qs_cuda_error *error)
 {
@@ -195,7 +195,7 @@ join_devices(uint32 opened)
 				gpu_shared->device[i].peers |= 1U << j;
 }
 
-/* Open the devices that the settings name. Returns the number of opened devices. */
+/* Open the devices that the settings name.  Returns the number of opened devices. */
 static int
 open_devices(char *reason)
 {
@@ -349,7 +349,7 @@ silent_devices(qs_cuda_error *error)
 	return silent;
 }
 
-/* The devices that have not failed. Bits: 1 << index. */
+/* The devices that have not failed.  Bits: 1 << index. */
 static uint32
 devices_left(void)
 {
@@ -518,7 +518,7 @@ free_value(int index)
 
 /*
  * Free up to PENDING_FREES_AT_ONCE values of handles that are pending free and that no request
- * names. Returns whether a value was freed.  Values on busy devices are not freed, because a
+ * names.  Returns whether a value was freed.  Values on busy devices are not freed, because a
  * request may use values that it does not name.
  */
 bool
@@ -569,7 +569,7 @@ GpuEndUse(int coroutine)
 	used_count[coroutine] = 0;
 }
 
-/* For each coroutine: the handle of its request. Memory is freed on behalf of the handle's role. */
+/* For each coroutine: the handle of its request.  Memory is freed on behalf of the handle's role. */
 static const GpuHandle *served[GPU_DEVICES_MAX];
 
 void

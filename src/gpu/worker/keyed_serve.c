@@ -107,7 +107,7 @@ GpuKeyedServeColumns(GpuSlot *const *slot, int *count, double work)
 
 /* ---- replicas ---- */
 
-/* The replica that is being merged. If no merge has begun, the merge of any replica begins. */
+/* The replica that is being merged.  If no merge has begun, the merge of any replica begins. */
 static void *
 joining_replica(GpuKeyed *k)
 {

@@ -39,12 +39,12 @@ typedef struct GpuKeyedOps
 	void (*destroy)(void *value);
 	uint64 (*bytes)(const void *value); /* device memory of a value */
 
-	/* Adds keys in the memory of the value's device. After QB_NO_MEMORY the value is unchanged. */
+	/* Adds keys in the memory of the value's device.  After QB_NO_MEMORY the value is unchanged. */
 	qb_status (*insert)(void *value, const uint64 *key, uint64 count);
 
 	/*
 	 * True if adding the keys of several chunks as one batch saves more time than copying the keys
-	 * takes. NULL: never.
+	 * takes.  NULL: never.
 	 */
 	bool (*gains_together)(const void *value);
 

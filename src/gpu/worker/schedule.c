@@ -87,7 +87,7 @@ typedef struct Order
 	uint32 served[ACCESSES];
 } Order;
 
-/* A request that waits or is being served. The array is indexed by the number of the slot. */
+/* A request that waits or is being served.  The array is indexed by the number of the slot. */
 typedef struct Waiting
 {
 	int next;            /* next slot of the same line, or NONE */

@@ -92,7 +92,7 @@ worker_ends(int code, Datum argument)
 	gpu_shared->worker_pid = 0;
 }
 
-/* End the worker with code 1. The postmaster starts it again. */
+/* End the worker with code 1.  The postmaster starts it again. */
 static void
 fail(const char *reason)
 {
@@ -193,7 +193,7 @@ is_on_failed_device(GpuSlot *slot, const GpuRef *ref)
 	return true;
 }
 
-/* True if a request needs a value that is on a failed device. The request is then not served. */
+/* True if a request needs a value that is on a failed device.  The request is then not served. */
 static bool
 needs_failed_device(GpuSlot *slot)
 {

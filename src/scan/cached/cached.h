@@ -12,11 +12,11 @@
  * record becomes the LSN of the map's page.  A process that inserts, updates or deletes a
  * tuple clears the bit of its page.  So there are two ways to see that a cached page is valid:
  *
- *	1. The bit was set before the page was cached and is set now, and the LSN of the map's
+ *	1.  The bit was set before the page was cached and is set now, and the LSN of the map's
  *	   page has not changed: no bit was set in between, so this bit was not cleared either,
  *	   and the tuples are the same.  One check is enough for all pages that a page of the map
  *	   covers (a chunk), 255 MB of the table.
- *	2. The LSN of the map's page has changed, but the bit is set now, and the page has the
+ *	2.  The LSN of the map's page has changed, but the bit is set now, and the page has the
  *	   LSN that it had when it was cached: every change of its tuples changes this LSN.
  *
  * The bits and the LSN of the map's page are read together, under its share lock.  A bit may

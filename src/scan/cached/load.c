@@ -231,9 +231,7 @@ is_current(const GpuColumn *column)
 }
 
 /*
- * Free the chunks of one table.  With InvalidOid, free the chunks of this database whose file is no
- * longer the file of a table.  This includes files of uncommitted transactions, whose chunks can be
- * loaded again.  Returns the number of freed chunks.
+ * Free the chunks of one table.  With InvalidOid, free the chunks of this database whose file is not the current file of a table.  A file that an uncommitted transaction made is not current either, so its chunks are also freed.  They can be loaded again.  Returns the number of freed chunks.
  */
 static int64
 forget_chunks(Oid relid)
