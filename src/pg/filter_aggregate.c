@@ -28,7 +28,9 @@ template_argument(FilterInput input)
 	return input == FILTER_ROWS ? NUMBER_ARGUMENT : NUMBER_ARGUMENT + 1;
 }
 
-/* Read the parameters of a template.  The template's own rows are ignored. */
+/*
+ * Read the parameters of a template, and ignore its rows.  Raise an error if the template is NULL.
+ */
 void
 FilterReadTemplate(Datum template, bool null, qf_params *params)
 {
@@ -179,10 +181,13 @@ const AggregateFunctions filter_functions = {
 
 /* ---- the size of a state, for the planner ---- */
 
-/* Most bytes for a set bit in the explicit encoding, whose hash table is at least a quarter full. */
+/*
+ * The largest number of bytes per set bit in the explicit encoding, whose hash table is at least a
+ * quarter full.
+ */
 #define EXPLICIT_BIT (4 * sizeof(uint32))
 
-/* Most bytes for a row's fingerprint and number, in a buffer that is at least a quarter full. */
+/* The largest number of bytes per buffered row.  The buffer is at least a quarter full. */
 #define BUFFERED_ROW (4 * (sizeof(uint64) + sizeof(int64)))
 
 /* Estimate how many bits the rows set.  In a Bloom filter, only the first row of a key sets bits. */

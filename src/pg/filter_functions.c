@@ -286,7 +286,7 @@ qfilter_info(PG_FUNCTION_ARGS)
  * ---- adding, merging and folding ----
  *
  * Each function returns a read-write expanded object.  If the first argument is a read-write
- * expanded object, it is changed in place.  If not, a copy is changed.  Stored values never change.
+ * expanded object, this object is changed.  If not, a copy is changed.  Stored values never change.
  */
 
 #define KEY_ARGUMENT 1
@@ -353,7 +353,7 @@ qfilter_fold(PG_FUNCTION_ARGS)
 
 /* ---- input, output and comparison ---- */
 
-/* Raise an error if the facts that a valid value stores about its keys are inconsistent. */
+/* Raise an error if the key family and the other facts about keys in a value are inconsistent. */
 static void
 check(struct varlena *value, int sqlstate)
 {

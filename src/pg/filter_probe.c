@@ -35,9 +35,9 @@ typedef struct StoredFilter
 
 /*
  * The state of a calling expression, in its fn_extra.  For the first row with a large stored
- * filter, the expression reads byte ranges of the filter.  Of a small filter, the expression keeps
- * a copy if the memory limit allows.  For the second row with a filter, the copy may replace other
- * copies.
+ * filter, the expression reads byte ranges of the filter.  The expression keeps a copy of a small
+ * filter if the memory limit allows.  When a filter occurs in a second row, its copy may replace
+ * other copies.
  */
 typedef struct FilterProbe
 {
@@ -45,7 +45,7 @@ typedef struct FilterProbe
 	FilterReader reader; /* read access to the filter of the current row */
 
 	StoredCache filters;  /* cache of StoredFilters */
-	StoredFilter *stored; /* filter of the current row, or NULL: it is not stored out of line */
+	StoredFilter *stored; /* filter of the current row; NULL: not stored out of line */
 } FilterProbe;
 
 /* How a frequency is estimated. */
@@ -88,7 +88,7 @@ ranges_pay(const qf_filter *view, Size bytes)
 	return ranges * CHUNKS_PER_RANGE < bytes / TOAST_MAX_CHUNK_SIZE;
 }
 
-/* Most bytes for a set bit in a copy of explicit encoding. */
+/* The largest number of bytes per set bit in a copy of explicit encoding. */
 #define LIST_BYTES (4 * sizeof(uint32))
 
 /* Estimate the bytes of a copy of the filter.  A copy of a compact filter is not compact. */
@@ -230,7 +230,7 @@ make_scale(const qf_filter *filter, FilterMethod method, qf_scale *scale)
 
 /*
  * Estimate the frequency of a key with "set" set positions.  If all positions are set, the estimate
- * is infinite.  A finite lower bound would sort among the estimates of other keys.
+ * is infinite, because a finite number would sort among the estimates of other keys.
  */
 static double
 estimate_of(const qf_scale *scale, FilterMethod method, uint32 set)
@@ -326,9 +326,9 @@ qfilter_bounds(PG_FUNCTION_ARGS)
 /*
  * ---- arrays of keys ----
  *
- * qsketch.device decides whether a GPU looks up a batch of keys.  The GPU worker caches a stored
- * filter for later batches, as it does with sketches (sketch_probe.c).  The worker finds a cached
- * filter by its header and toast pointer, so this process need not read the filter's bits.
+ * qsketch.device decides whether a GPU looks up a batch of keys.  The GPU worker caches stored
+ * filters for later batches, like sketches (sketch_probe.c).  The worker finds a cached filter by
+ * its header and toast pointer, so this process need not read the filter's bits.
  */
 
 /*

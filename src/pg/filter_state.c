@@ -138,7 +138,10 @@ differences(const qf_params *a, const qf_params *b)
 	return text.data + 2;
 }
 
-/* The errhint() for filters that differ: fold the larger filter, or make both with one template. */
+/*
+ * The errhint() for filters that differ: fold the larger filter, or use one template for both
+ * filters.
+ */
 static int
 hint_size(const qf_params *a, const qf_params *b)
 {

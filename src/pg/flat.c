@@ -22,15 +22,18 @@
 
 /*
  * The number of bytes that are encoded as base64, or decoded, between two checks for interrupts.
- * It is a multiple of three, so that only the last piece of a value has padding.
+ * The number is a multiple of three, so that only the end of a value has padding.
  */
 #define PIECE (3 * 1024 * 1024)
 
-/* The number of base64 characters for "bytes" bytes; the most bytes of "length" characters. */
+/*
+ * BASE64_LENGTH: base64 characters for "bytes" bytes.  BASE64_BYTES: the most bytes that "length"
+ * characters encode.
+ */
 #define BASE64_LENGTH(bytes) (((bytes) + 2) / 3 * 4)
 #define BASE64_BYTES(length) ((length) / 4 * 3)
 
-/* The most bytes of the buffer for flattened values that output functions keep from row to row. */
+/* The largest buffer, in bytes, that an output function keeps from row to row. */
 #define KEEP_MOST (4 * 1024 * 1024)
 
 /* The most bytes of invalid input that an error message quotes. */

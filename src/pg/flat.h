@@ -23,12 +23,15 @@ typedef struct FlatType
 	qb_status (*validate)(const uint8 *bytes, size_t length, const qb_memory *memory);
 
 	/*
-	 * Raises an error of this SQLSTATE if a value that validate() accepted is refused for another
-	 * reason.  NULL: no value is refused.
+	 * Raises an error of this SQLSTATE if a value passed validate() but is invalid for another
+	 * reason.  NULL: the type has no further check.
 	 */
 	void (*check)(struct varlena *value, int sqlstate);
 
-	/* Returns a hint for a short text that is not a value, or NULL.  The hint says what to write. */
+	/*
+	 * Returns a hint for a short text that is not a value, or NULL: no hint.  The hint names a
+	 * correct call.
+	 */
 	char *(*hint)(const char *text);
 } FlatType;
 

@@ -41,17 +41,17 @@ typedef struct SetSlices
  * ---- slices ----
  *
  * A large array is stored in a TOAST table, uncompressed if its bytes do not compress.  Fetching
- * the whole array needs new memory from the kernel, which takes half of the time.  Afterwards the
- * first elements are no longer in the processor's caches.  Reading in slices avoids both costs,
- * because all slices use the same small memory.
+ * the whole array needs new memory from the kernel, which takes half of the time of the fetch.
+ * After the fetch the first elements are no longer in the processor's caches.  Reading in slices
+ * avoids both costs, because all slices use the same small memory.
  *
  * Each of the two arrays has a slice in memory.  take_common() counts up to the smaller of the two
  * slices' last elements.  When a slice is used up, next_slice() reads the next slice of the array.
  * Both arrays are read to their ends, to check that all elements ascend.  If an array does not
  * ascend, the caller must sort the array and count again.
  *
- * A slice's elements must be aligned to 8 bytes.  So the four bytes before the elements are
- * fetched, too.  These bytes follow the four bytes of the fetched datum's length word.
+ * A slice's elements must be aligned to 8 bytes, but a fetched datum begins with a length word of
+ * four bytes.  So the four bytes before the elements are fetched, too.
  */
 
 /* Bytes of a slice.  Two slices fit into the processor's second-level cache. */

@@ -53,14 +53,14 @@ SetsOnlyFirst(SetCounts n)
 	return n.a - n.common;
 }
 
-/* The number of common elements divided by that of the union; 0 for two empty sets. */
+/* The number of common elements divided by the size of the union; 0 for two empty sets. */
 static inline double
 SetsJaccard(SetCounts n)
 {
 	return SetsEither(n) == 0 ? 0 : (double) n.common / (double) SetsEither(n);
 }
 
-/* The number of common elements divided by that of the smaller set; 0 if a set is empty. */
+/* The number of common elements divided by the size of the smaller set; 0 if a set is empty. */
 static inline double
 SetsOverlap(SetCounts n)
 {

@@ -21,9 +21,9 @@
 /*
  * ---- arguments ----
  *
- * The memory limit of the prepared input is that of a hash table (work_mem, hash_mem_multiplier),
- * or a few times the size of the collections if that is more.  So "auto" always finds a method
- * that fits.
+ * The memory limit of the prepared input is the limit of a hash table (work_mem,
+ * hash_mem_multiplier), or a few times the size of the collections if this product is larger.  So
+ * "auto" always finds a method that fits.
  */
 
 static int
@@ -190,7 +190,7 @@ next_ranked(PairScan *scan, int64 *rank)
 
 /*
  * Collect all pairs of a search with "top" within one collection, and remove duplicates.  A pair
- * occurs twice if it is among the best pairs of both its sets.
+ * occurs twice if it is among the best pairs of each of its two sets.
  */
 static void
 finish_top(PairScan *scan)
@@ -365,9 +365,9 @@ PairsLayoutOf(PGFunction function)
 /*
  * ---- qsets_pairs_plan(): the costs of the methods, and the chosen method ----
  *
- * Costs and the chosen method are those of the CPU, because a GPU estimates its costs only after
- * it has made the index.  The paper's techniques that "auto" never takes have no expected time,
- * because their costs are guesses.
+ * The rows have the costs and the chosen method of the CPU, because a GPU estimates its costs only
+ * after it has made the index.  The paper's techniques that "auto" never takes have no expected
+ * time, because their costs are guesses.
  */
 
 /* Columns of qsets_pairs_plan(), in the order of its declaration. */

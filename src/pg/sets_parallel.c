@@ -26,8 +26,8 @@
  * 	queues			for each worker, a queue that sends its pairs to the leader
  *
  * Each process takes a shard, finds the shard's pairs, and takes the next shard.  The leader
- * returns the pairs of shard 0, then those of shard 1, and so on.  Each worker sends its shards in
- * ascending order.  While no pairs of the current shard have arrived, the leader takes shards
+ * returns the pairs of shard 0, then the pairs of shard 1, and so on.  Each worker sends its shards
+ * in ascending order.  While no pairs of the current shard have arrived, the leader takes shards
  * itself, and keeps up to KEEP pairs of these shards.
  *
  * The leader never waits for ever.  Shards are taken in order, so some process has taken the
@@ -106,7 +106,7 @@ struct PairWorkers
 	bool helps; /* the leader may take another shard */
 	qset_job job;
 	bool counting;             /* the leader has not found all pairs of its last shard */
-	LeaderShard *leader_shard; /* pairs to be returned: leader_first to leader_end - 1 */
+	LeaderShard *leader_shard; /* shards with pairs to return: leader_first to leader_end - 1 */
 	uint32 leader_first;
 	uint32 leader_end;
 	qset_pair *kept;

@@ -99,7 +99,7 @@ show_search(const PairScan *scan, uint64 rows, bool on_gpu)
 	ActivitySet(&scan->activity, ACTIVITY_PHASE, PHASE_RUNNING);
 }
 
-/* Show that a search on the CPU has begun, and add 1 to the counter of these searches. */
+/* Show that a search on the CPU has begun.  If scan->reported, also count the search. */
 static void
 begin_search(const PairScan *scan, uint64 rows)
 {
@@ -166,7 +166,7 @@ name_stored(PairScan *scan, Datum datum, GpuKept *kept)
 
 /*
  * Fill in the source of a GPU's search, and the number of elements.  False: the collection "rows"
- * does not have the source's origin.
+ * is not at source->origin.
  */
 static bool
 find_source(PairScan *scan, GpuPairsSource *source, Datum rows, uint64 *elements)

@@ -8,7 +8,7 @@
  * that exceeds the process's limit.
  *
  * The calling expression recognizes a collection without reading it.  A stored collection is
- * recognized by its toast pointer, and an expanded object by its version number.  Another
+ * recognized by its toast pointer, and an expanded object by its version number.  Any other
  * collection is recognized by its bytes.  The expression keeps a copy of these bytes, unless they
  * exceed the memory limit of a hash table.
  *
@@ -36,7 +36,7 @@
 /* A prepared collection. */
 typedef struct PreparedSets
 {
-	MemoryContext context; /* contains all memory of the prepared collection, and no other */
+	MemoryContext context; /* contains the prepared collection and nothing else */
 	qb_memory memory;      /* allocates in "context" */
 	qset_postings postings;
 } PreparedSets;
@@ -120,7 +120,10 @@ read_header(Datum collection, uint8 *header)
 	return StoredRead(collection, 0, &bytes, header);
 }
 
-/* Send a NOTICE that prepared collections would take this many bytes, once for each limit but 0. */
+/*
+ * Send a NOTICE that prepared collections would take this many bytes.  The NOTICE is sent once for
+ * each limit, and never for the limit 0.
+ */
 static void
 report_limit(Size bytes)
 {
@@ -224,7 +227,7 @@ expression_of(FunctionCallInfo fcinfo)
 	return expression;
 }
 
-/* True if the collection is that of the last call. */
+/* True if the collection is the collection of the last call. */
 static bool
 is_same(const Expression *expression, Datum collection)
 {
@@ -237,7 +240,7 @@ is_same(const Expression *expression, Datum collection)
 	return KnownValueIs(&expression->known, collection);
 }
 
-/* Record the collection of this call, and free that of the last call. */
+/* Record this call's collection, and free the last call's collection. */
 static void
 note(Expression *expression, Datum collection)
 {
@@ -280,7 +283,7 @@ ask_for_set(FunctionCallInfo fcinfo, const qset_collection *c, qset_question *qu
 	return true;
 }
 
-/* Set the question's ranks: those of the dictionary's elements that the collection has. */
+/* Set the question's ranks: the ranks of the dictionary's elements that the collection has. */
 static void
 find_ranks(const qset_collection *c, const qset_dictionary *dictionary, qset_question *question)
 {

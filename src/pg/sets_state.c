@@ -206,8 +206,8 @@ grown(SetsState *sets, void *array, uint32 room)
 }
 
 /*
- * Enlarge a full batch, or empty it if it has its greatest size.  A batch begins small, since many
- * groups are small.  The greatest batch for a GPU fills a slot.
+ * Enlarge a full batch.  A batch of the greatest size is emptied instead.  A batch begins small,
+ * since many groups are small.  The greatest batch for a GPU fills a slot.
  */
 void
 SetsMakeRoom(SetsState *sets)
@@ -457,9 +457,9 @@ const KeyedStateType sets_state_type = {
  * ---- rows on a GPU ----
  *
  * The first rows come from columns that are cached on the GPU.  Later batches of rows are sent to
- * the same GPU.  For a search for pairs, the worker makes the collection on this GPU.  If this
- * process needs the collection, the process fetches it.  The collection's bytes depend only on its
- * rows, not on the device.
+ * the same GPU.  When a query searches for pairs, the worker makes the collection on this GPU.  If
+ * this process needs the collection, the process fetches it.  The collection's bytes depend only on
+ * its rows, not on the device.
  */
 
 /* The number of unsorted rows that are fetched in one request. */

@@ -7,8 +7,8 @@
  * value that is no state instead.
  *
  * A partial state is passed as an ordinary value or as a token.  Tokens stand for states on a
- * device.  In a query without groups, tokens also stand for states that their own process combines
- * (pgbase/state.c).
+ * device.  In a query without groups, tokens also stand for states that are combined in the process
+ * that made them (pgbase/state.c).
  *
  * The final function returns a read-only pointer to the state.  So qsketch_estimate(qsketch_agg(k),
  * 42) reads the state without copying it.
@@ -47,8 +47,8 @@ start_state(FunctionCallInfo fcinfo, SketchState *state, const AggregateFunction
 }
 
 /*
- * Read the parameters of a template, whose counts do not matter.  Raise an error if the template is
- * NULL or a device part.
+ * Read the parameters of a template, and ignore its counts.  Raise an error if the template is NULL
+ * or a device part.
  */
 void
 SketchReadTemplate(Datum template, bool null, qs_params *params)
@@ -405,8 +405,9 @@ merge_operand(SketchState *state, const Operand *operand)
 }
 
 /*
- * Make a state of the first operand.  An object that a token stood for becomes the state.  Compact
- * sketches and sketches on a device are merged into an empty state.  All other sketches are copied.
+ * Make a state of the first operand.  If a token stood for the operand, the operand's object
+ * becomes the state.  Compact sketches and sketches on a device are merged into an empty state.
+ * All other sketches are copied.
  */
 static SketchState *
 state_from_operand(FunctionCallInfo fcinfo, Operand *operand)
@@ -427,8 +428,8 @@ state_from_operand(FunctionCallInfo fcinfo, Operand *operand)
 }
 
 /*
- * Merge the second argument into the state.  "of_keys": both are partial states of qsketch_agg,
- * whose templates must be equal.
+ * Merge the second argument into the state.  "of_keys": both arguments are partial states of
+ * qsketch_agg, whose templates must be equal.
  */
 static Datum
 merge_into_state(FunctionCallInfo fcinfo, bool of_keys)
@@ -458,7 +459,10 @@ merge_into_state(FunctionCallInfo fcinfo, bool of_keys)
 /* qsketch_agg_combine(qsketch, qsketch): combine partial states of qsketch_agg. */
 SQL_FUNCTION(qsketch_agg_combine, merge_into_state(fcinfo, true));
 
-/* qsketch_merge_trans(qsketch, qsketch): add a row of qsketch_merge_agg, or a partial state. */
+/*
+ * qsketch_merge_trans(qsketch, qsketch): merge a row of qsketch_merge_agg, or a partial state, into
+ * the state.
+ */
 SQL_FUNCTION(qsketch_merge_trans, merge_into_state(fcinfo, false));
 
 /*

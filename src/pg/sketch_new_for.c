@@ -100,8 +100,9 @@ forecast(qs_forecast *forecast, const qs_params *params, const Wanted *wanted)
 }
 
 /*
- * Find the smallest size that meets the wanted error, and its forecast.  The error falls as the
- * size grows.  False: no size meets the error, and the result is the largest size.
+ * Find the smallest size that meets the wanted error, and return the size's forecast in *found.
+ * The error falls as the size grows.  False: no size meets the error, and the result is the largest
+ * size.
  */
 static bool
 find_size(qs_params *params, qs_forecast *found, int structure, const Wanted *wanted)

@@ -8,8 +8,8 @@
  * keeps copies of sketches (stored.h).
  *
  * A query that looks up one key in each of many stored sketches should fetch none of them as a
- * whole.  It reads only the header and the key's bucket of each sketch.  If a query alternates
- * between more sketches than it may keep, it also reads only buckets, and keeps the headers.
+ * whole.  It reads only the header and the key's bucket of each sketch.  A query that alternates
+ * between more sketches than it may keep also reads only buckets, and keeps the headers.
  *
  * src/pg/sketch_probe.c
  */

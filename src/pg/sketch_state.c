@@ -285,9 +285,9 @@ most_deferred(const qs_params *params)
 
 /*
  * True if the keys of a full buffer should stay in the buffer.  The first keys stay if the explicit
- * encoding can hold more keys, or if about half of them or more are distinct.  Later keys stay if
- * they are probably too many for the explicit encoding, and at least half of the earlier keys were
- * distinct.
+ * encoding can hold more keys, or if about half of the keys or more are distinct.  Later keys stay
+ * if they are probably too many for the explicit encoding, and at least half of the earlier keys
+ * were distinct.
  */
 static bool
 keeps_keys(const KeyedState *state, const qs_sketch *sketch)
@@ -770,8 +770,8 @@ pass(KeyedState *state, void *result, Size bytes)
 
 /*
  * Return a state of the datum's sketch, to be changed.  If the datum's object may be changed, the
- * result is that object, else a copy.  The copy is among the states of "aggregate", or in a context
- * of its own if "aggregate" is NULL.
+ * result is that object, else a copy.  The copy is among the states of "aggregate", or in a new
+ * context if "aggregate" is NULL.
  */
 SketchState *
 SketchForUpdate(MemoryContext aggregate, Datum datum)

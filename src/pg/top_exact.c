@@ -14,8 +14,8 @@
  * be counted.  A candidate is removed from C if its upper bound is below the n-th largest lower
  * bound.  If b is less than the largest upper bound of the removed candidates, b is raised to that
  * bound.  Let t be the n-th largest count of the remaining candidates.  If b < t, every other key
- * is less frequent than the n-th candidate.  So the answer is that of GROUP BY, ties included.  If
- * b = 0, no other keys exist, so the answer is also that of GROUP BY.
+ * is less frequent than the n-th candidate.  So the answer equals the answer of GROUP BY, ties
+ * included.  If b = 0, no other keys exist, and the answers are equal, too.
  *
  * If keys are numbers, fingerprints are the keys themselves.  A frequent key usually becomes a
  * candidate while the sketch is almost empty, so its lower and upper bound are usually equal.  If
@@ -149,8 +149,8 @@ size_for(double rows)
 }
 
 /*
- * Return the name of the column of weights, which is the last argument.  The name is a cstring if
- * no type is named.
+ * Return the name of the column of weights, which is the last argument.  The argument has type
+ * cstring if the call names no key type, else type name.
  */
 static const char *
 weight_argument(FunctionCallInfo fcinfo)

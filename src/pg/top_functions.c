@@ -22,8 +22,8 @@
  * These aggregates are declared for keys of any type, and work like the aggregates of sketches
  * (sketch_aggregate.c).  The state is an expanded qtop in the aggregate's context.  The FmgrInfo
  * holds nothing.  Partial states are passed as ordinary values.  In a query without groups, tokens
- * stand for states that their own process combines (pgbase/state.c).  No token stands for a state
- * on a device.
+ * stand for states that are combined in the process that made them (pgbase/state.c).  No token
+ * stands for a state on a device.
  *
  * The aggregates have no inverse function, because a list cannot restore keys that it has dropped.
  * So the executor computes a window frame anew when its start moves.
@@ -78,7 +78,9 @@ first_state(FunctionCallInfo fcinfo, ArgumentLayout layout)
 	return state;
 }
 
-/* Shortcut for most rows of an integer column, like append_integer() in sketch_aggregate.c. */
+/*
+ * Append an integer key, like append_integer() in sketch_aggregate.c.  NULL: nothing was appended.
+ */
 static pg_attribute_always_inline TopState *
 append_integer(FunctionCallInfo fcinfo, ArgumentLayout layout)
 {

@@ -180,10 +180,10 @@ TopDescribe(TopQuestion *question, Oid relation, const char *column, const char 
  * 				"alike" is near 0 if no two rows have the same key.
  * 	nth, usual	counts that show whether the wanted keys are much more frequent than other keys.
  *
- * A list of numbers costs little, and often already has exact counts.  No list of numbers is made
- * if the table has few keys, or if hardly any two rows have the same key.  A list of other keys
- * needs another pass to count the candidates.  A list of other keys is made only if the wanted keys
- * are much more frequent than other keys, and most rows have rare keys.
+ * If keys are numbers, a list costs little, and often already has exact counts.  No such list is
+ * made if the table has few keys, or if hardly any two rows have the same key.  If keys are not
+ * numbers, another pass must count the candidates.  Such a list is made only if the wanted keys are
+ * much more frequent than all other keys, and most rows have rare keys.
  *
  * A table without pages of its own (a view, a foreign table) gives no sample, and GROUP BY runs.
  * The sample affects only the time, because the answer is always exact.
@@ -214,7 +214,7 @@ TopDescribe(TopQuestion *question, Oid relation, const char *column, const char 
 
 #define SAMPLED "%s TABLESAMPLE pg_catalog.system (%.6f) REPEATABLE (0)"
 
-/* Add the pages of a table to *pages.  False: the table cannot be sampled. */
+/* Add the number of a table's pages to *pages.  False: the table cannot be sampled. */
 static bool
 add_pages(Oid relid, double *pages)
 {

@@ -37,11 +37,11 @@ typedef struct TopSample
 {
 	double percent; /* sampled percentage of the table's pages; 0: no sample */
 	double rows;    /* number of sampled rows with a key that is not NULL */
-	double weight;  /* sum of the weights of these rows; without weights equal to "rows" */
+	double weight;  /* sum of the weights of these rows; "rows" if rows have no weights */
 	double groups;  /* number of distinct keys in the sample */
 	double single;  /* number of keys that only one row of the sample has */
 	int64 nth;      /* count or weight of the sample's n-th key; 0: fewer keys */
-	int64 usual; /* count or weight of the sample's rarest key that a list keeps; 0: it keeps all */
+	int64 usual; /* count or weight of the rarest sampled key that a list keeps; 0: all are kept */
 } TopSample;
 
 extern void

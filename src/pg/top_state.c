@@ -209,7 +209,10 @@ TopSetKey(TopState *top, const KeyType *key)
 
 /* ---- batches ---- */
 
-/* Return the number of keys to buffer.  most_room() in sketch_state.c says why it is limited. */
+/*
+ * Return the number of keys to buffer.  most_room() in sketch_state.c says why the number is
+ * limited.
+ */
 static int
 most_room(const TopState *top)
 {
@@ -231,7 +234,7 @@ value_in_buffer(void *rows, uint32 row)
 								   : PointerGetDatum(top->arena + top->value[row]);
 }
 
-/* Convert the keys of the last batch that became candidates to text. */
+/* Write the texts of the keys that became candidates in the last batch. */
 static void
 write_fresh(TopState *top, TopValueOf value_of, void *rows)
 {

@@ -69,7 +69,10 @@ copy(const Activity *activity, Seen *seen)
 		seen->value[i] = pg_atomic_read_u64((pg_atomic_uint64 *) &activity->value[i]);
 }
 
-/* Read a slot; false: the slot is free, its process has ended, or each attempt met a change. */
+/*
+ * Read a slot; false: the slot is free, its process has ended, or the slot changed during each
+ * attempt.
+ */
 static bool
 see(Activity *activity, int process, Seen *seen)
 {
@@ -315,7 +318,7 @@ enum
 	NOW_COLUMNS
 };
 
-/* Count the handles in use, and those of cached values. */
+/* Count the handles in use, and the handles of cached values. */
 static void
 count_entries(int *held, int *cached)
 {

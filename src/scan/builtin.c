@@ -40,7 +40,7 @@ struct BuiltinAggregate
 	FunctionCallInfo advancing; /* a call of the transition function */
 	FunctionCallInfo combining; /* a call of the combine function */
 	Oid collation;
-	int16 length; /* of the state's type */
+	int16 length; /* length of the state's type */
 	bool by_value;
 	bool starts_null;
 	Datum start;

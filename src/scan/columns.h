@@ -28,7 +28,7 @@ typedef struct ColumnLocation
 	uint8 align;  /* alignment in bytes */
 	bool by_value;
 	TupleDesc descriptor;
-	ColumnExpression *expression; /* NULL: it is a column */
+	ColumnExpression *expression; /* NULL: the location is of a column */
 } ColumnLocation;
 
 extern Var *ScanColumnOf(Expr *expr);

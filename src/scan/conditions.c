@@ -53,7 +53,10 @@
  */
 #define STRINGS_MAX 8
 
-/* How values of a type are compared on the page; KEY_HASHED: they cannot be compared. */
+/*
+ * How values of a type are compared on the page; KEY_HASHED: the page test cannot compare these
+ * values.
+ */
 static KeyKind
 kind_of(Oid type)
 {
@@ -91,8 +94,8 @@ is_built_in(Oid operator)
 }
 
 /*
- * The btree strategy of a built-in operator; 0: the operator cannot be tested on the page.
- * The strategy of <> is that of =, and *negated is true.
+ * The btree strategy of a built-in operator; 0: the operator cannot be tested on the page.  For <>
+ * the result is the strategy of =, and *negated is true.
  */
 static int
 strategy_of(Oid operator, Oid * left, Oid *right, bool *negated)
@@ -243,7 +246,9 @@ match(ScanCondition *condition, Expr *clause)
 	}
 }
 
-/* True if the clause may be tested before the clauses that precede it: it can raise no error. */
+/*
+ * True if the clause may be tested before the clauses that precede it, because it raises no error.
+ */
 static bool
 comes_first(const ScanCondition *condition)
 {

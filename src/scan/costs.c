@@ -50,9 +50,9 @@
  * WALK_COST: each column that a walk through a tuple passes, in cpu_tuple_cost.  The scan
  * walks once for each argument, while the ordinary plan walks once for each row.
  *
- * PASSED_KEY_COST: sending a key of a state without tables through a queue to another process, in
- * cpu_tuple_cost.  MERGED_TEXT_COST: merging one text of a list of top keys, in cpu_tuple_cost.
- * Processes that share partitions return a list for each partition.
+ * PASSED_KEY_COST: sending a key to another process through a queue, in cpu_tuple_cost, if the
+ * key's state has no tables.  MERGED_TEXT_COST: merging one text of a list of top keys, in
+ * cpu_tuple_cost.  Processes that share partitions return a list for each partition.
  */
 #define TUPLE_COST    0.2
 #define KEY_COST      0.5

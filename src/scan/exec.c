@@ -437,8 +437,8 @@ return_group(ColumnScanState *state, TupleTableSlot *slot)
 }
 
 /*
- * True if HAVING is true for the tuple.  Otherwise clears the slot and frees the memory of the
- * test.
+ * True if HAVING is true for the tuple.  If HAVING is not true, clears the slot and frees the
+ * memory of the test.
  */
 static bool
 passes_having(ColumnScanState *state, TupleTableSlot *slot)

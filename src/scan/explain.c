@@ -2,9 +2,9 @@
  * explain.c
  *		Reports of a column scan: progress, EXPLAIN, and why the scan or the GPU was not used.
  *
- * Code that refuses a query (match.c, plan.c) sets a reason.  The reason names the part of the
- * query, and tells the user what to do.  After the planner has made the paths of a query with
- * our aggregates, the reason is logged at DEBUG1:
+ * Code that refuses a query (match.c, families.c, costs.c, plan.c) sets a reason.  The reason names
+ * the part of the query, and tells the user what to do.  After the planner has made the paths of a
+ * query with our aggregates, the reason is logged at DEBUG1:
  *
  *	column scan not used: ORDER BY in a subquery in FROM: leave it out, since the order of
  *	rows does not matter
@@ -104,7 +104,7 @@ ScanExplainGroups(const ScanCounts *counts, ExplainState *es)
 		ExplainPropertyInteger("Spilled Groups", NULL, (int64) counts->spilled, es);
 }
 
-/* Show HAVING, and in EXPLAIN ANALYZE the number of groups for which it was not true. */
+/* Show HAVING, and in EXPLAIN ANALYZE the number of groups for which HAVING was not true. */
 void
 ScanExplainHaving(List *having, uint64 refused, bool counted, const CustomScan *scan,
 				  List *ancestors, ExplainState *es)

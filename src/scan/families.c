@@ -50,7 +50,10 @@ sketch_params(const Const *template, qs_params *params)
 	SketchReadEnd(&reader);
 }
 
-/* True unless the template is a device part (the slim table of a sketch), which takes no keys. */
+/*
+ * True unless the template is a device part (the slim table of a sketch).  A device part accepts no
+ * keys.
+ */
 static bool
 sketch_takes_keys(const ColumnScanCall *call)
 {
@@ -383,8 +386,9 @@ ScanAggregateStart(ScanAggregate *aggregate, MemoryContext context, bool partial
 
 /*
  * True if counting the keys of the new state can be deferred until the state is read.  Only
- * sketches, and lists of keys that are numbers, can defer it.  A sketch that defers it stays
- * on the CPU, because a sketch that moves to a GPU needs memory of its own from the beginning.
+ * sketches, and lists of keys that are numbers, can defer counting.  A sketch that defers counting
+ * stays on the CPU, because a sketch that moves to a GPU needs memory of its own from the
+ * beginning.
  */
 static bool
 may_wait(const ScanAggregate *aggregate)
@@ -430,8 +434,8 @@ ScanAggregateIsOnGpu(const ScanAggregate *aggregate)
 }
 
 /*
- * The aggregate's value.  *null is set if one of our aggregates had no keys, or if the result of
- * PostgreSQL's own aggregate is NULL.
+ * The aggregate's value.  *null is set if the aggregate is ours and had no keys, or if the result
+ * of PostgreSQL's own aggregate is NULL.
  */
 Datum
 ScanAggregateResult(const ScanAggregate *aggregate, bool *null)

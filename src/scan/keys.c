@@ -307,8 +307,8 @@ ColumnValues(const ColumnLocation *location, KeyType *key, PageTuples *tuples, u
 }
 
 /*
- * Read the weight or set id; false: NULL, so the row does not count.  The key is evaluated
- * even then if it is an expression, because it may raise an error.
+ * Read the weight or set id; false: NULL, and the row is ignored.  Even for an ignored row, a key
+ * that is an expression is evaluated, because the expression may raise an error.
  */
 static inline bool
 get_weight(const ScanAggregate *aggregate, HeapTupleHeader tuple, int64 *weight)

@@ -20,10 +20,10 @@
  * volatile.  The scan refuses subqueries that run for each row.  It also refuses system columns
  * except tableoid, because a tuple on a page does not have their values.
  *
- * A template is a constant or a Param: the result of a subquery that does not depend on the
- * rows, or the parameter of a prepared statement.  A Param has the same value for all rows of
- * a run.  Each run reads it before it starts the states.  A parallel worker receives the value
- * from the leader, like that of any other parameter.
+ * A template is a constant or a Param: the result of a subquery that does not depend on the rows,
+ * or the parameter of a prepared statement.  A Param has the same value for all rows of a run.
+ * Each run reads it before it starts the states.  A parallel worker receives the value from the
+ * leader, like the value of any other parameter.
  *
  * During planning the value of a Param is not known, and the default parameters are assumed.
  * With GROUP BY the memory of a group must be known, so a template that is a Param is refused.
@@ -217,7 +217,7 @@ match_builtin(ColumnScanCall *call)
 }
 
 /*
- * Set the key; false: it is a row of unknown columns.  The columns of a row without a named
+ * Set the key; false: the key is a row of unknown columns.  The columns of a row without a named
  * type are known only if the key is written as ROW().
  */
 static bool

@@ -5,11 +5,11 @@
  * The rules are the rules of a sequential scan (heapgetpage, from PostgreSQL 17 on
  * heap_prepare_pagescan).  The page is pruned if PostgreSQL expects a benefit.  Under the share
  * lock the scan fails if the snapshot is too old for the page.  If the page's all-visible bit is
- * set, all tuples are visible, except on a standby.  Otherwise each tuple is checked.  Serializable
- * transactions check each tuple for conflicts.  PostgreSQL's own code does synchronized scans, the
- * ring of buffers for large tables, read-ahead, and the distribution of blocks to parallel workers.
- * The lock is released before the tuples are used: a pinned page may receive new tuples, but its
- * old tuples do not move.
+ * set, all tuples are visible, except on a standby.  In all other cases each tuple is checked.
+ * Serializable transactions check each tuple for conflicts.  PostgreSQL's own code does
+ * synchronized scans, the ring of buffers for large tables, read-ahead, and the distribution of
+ * blocks to parallel workers.  The lock is released before the tuples are used: a pinned page may
+ * receive new tuples, but its old tuples do not move.
  *
  * The next page is in no processor cache yet.  So it is prefetched into the second-level cache
  * while the tuples of this page are processed, one stride with each tuple.  Prefetching the

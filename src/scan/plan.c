@@ -138,9 +138,9 @@ add_cost(Path *path, Cost cost)
 }
 
 /*
- * Make a scan of a table that returns "target" as one row, or grouped by "exprs"; NULL: the
- * scan cannot group by them.  "aggregates": the aggregates of "target".  A parallel scan with
- * GROUP BY does not use cached columns.
+ * Make a scan of a table that returns "target" as one row, or grouped by "exprs"; NULL: the scan
+ * cannot group by them.  "aggregates": the aggregates of "target".  A parallel scan with GROUP BY
+ * uses no cached columns.
  */
 static Path *
 make_table_path(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List *aggregates,
@@ -576,8 +576,8 @@ is_whole(PlanStep *grouping, RelOptInfo *input)
 }
 
 /*
- * True if all states can be combined, or the plan combines none.  With GROUP BY the states of
- * written groups are combined.  With several tables the states of the tables are combined.
+ * True if all states can be combined, or if the plan combines no states.  With GROUP BY the states
+ * of written groups are combined.  With several tables the states of the tables are combined.
  */
 static bool
 can_combine(const PlanStep *grouping, const RelOptInfo *input, List *aggregates)

@@ -168,7 +168,7 @@ typedef struct ScanAggregate
 	GroupExpression *number;   /* the key if it is an expression with a cache; else NULL */
 	KeyType *keys;             /* type of the keys; NULL: not one of our aggregates */
 	GivenTemplate *given;      /* a template that is given as a parameter; else NULL */
-	bool in_transfer;          /* its partial state goes only to our combine function */
+	bool in_transfer;          /* only our combine function receives the partial state */
 	int filter_number;         /* number of its FILTER; 0: none */
 	StateWork work;            /* expected work on the state of each group */
 	bool cached;               /* keys may come from cached columns */
@@ -420,7 +420,7 @@ typedef struct ScanAccumulator
 	MemoryContext context;
 	ScanAggregate *aggregate;  /* sketches of the last child that ran; NULL: no child has run */
 	struct ScanGroups *groups; /* groups that all children fill; NULL: no GROUP BY */
-	void *first;               /* the child that started the groups; NULL: no child has */
+	void *first;               /* the child that started the groups; NULL: no groups */
 	bool returning;            /* all children have run, and the groups are being returned */
 	bool cached;               /* columns of a child are cached on a GPU */
 	List *scans;               /* states of the child scans */

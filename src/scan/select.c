@@ -350,7 +350,10 @@ collect_params(Node *node, void *params)
 	return expression_tree_walker(node, collect_params, params);
 }
 
-/* Also note the parameters in these expressions.  If one of them changes, a rescan reads the table again. */
+/*
+ * Record the parameters in these expressions.  If a parameter changes, a rescan reads the table
+ * again.
+ */
 void
 WantedRowsAddParams(WantedRows *rows, List *exprs)
 {
@@ -377,7 +380,7 @@ WantedRowsInit(WantedRows *rows, EState *estate, Relation relation, List *clause
 	(void) add_conditions(rows, clauses);
 }
 
-/* Add a FILTER, or find an equal one.  Returns its index in rows->of; 0: it passes all rows. */
+/* Add a FILTER, or find an equal one.  Returns its index in rows->of; 0: all rows pass. */
 int
 WantedRowsAddFilter(WantedRows *rows, Expr *filter)
 {

@@ -156,8 +156,8 @@ SharedScanCounts(SharedScan *shared)
 }
 
 /*
- * True if the processes may merge values in shared memory.  If a sketch is on a device, the device
- * merges it, and the processes may not merge it.
+ * True if at least one value has a family whose values are merged in shared memory, and no sketch
+ * is on a device.
  */
 static bool
 are_merged_here(const ScanAggregate *aggregate, int count)
@@ -186,9 +186,9 @@ is_last(SharedScan *shared)
 }
 
 /*
- * Remove this process from the running processes.  With "only_last" it is removed only if no
- * other process is running.  Returns true if it was removed.  *last: no other process is
- * running.
+ * Remove this process from the running processes.  With "only_last" the process is removed only if
+ * no other process is running.  Returns true if the process was removed.  *last: no other process
+ * is running.
  */
 static bool
 try_to_leave(SharedScan *shared, bool only_last, bool *last)
@@ -221,10 +221,10 @@ leave(SharedScan *shared, bool collects)
 }
 
 /*
- * End this process's part of the scan.  The process adds its large values to the shared
- * values, which empties its own values.  The last process adds the shared values to its own values.
- * "collect": no process has another scan to do.  Then all processes build the sets together, and
- * the leader may wait.
+ * End this process's part of the scan.  Each process except the last adds its large values to the
+ * shared values, which empties its own values.  The last process adds the shared values to its own
+ * values.  "collect": no process has another scan to do.  Then all processes build the sets
+ * together, and the leader may wait.
  */
 void
 SharedScanLeave(SharedScan *shared, dsa_area *area, ScanAggregate *aggregate, int count,

@@ -6,30 +6,30 @@
  * the keys.  A scan lets the worker count the keys of all valid cached pages, and reads the other
  * pages.
  *
- * A cached page is valid if it has the tuples that the query's snapshot sees.  Every tuple of
- * a page whose bit in the visibility map is set is visible to every snapshot that was taken
- * before the check of the map.  A process that sets a bit writes WAL, and the LSN of this
- * record becomes the LSN of the map's page.  A process that inserts, updates or deletes a
- * tuple clears the bit of its page.  So there are two ways to see that a cached page is valid:
+ * A cached page is valid if it has the tuples that the query's snapshot sees.  If a page's bit in
+ * the visibility map is set, every tuple of the page is visible to every snapshot that was taken
+ * before the check of the map.  A process that sets a bit writes WAL, and the LSN of this record
+ * becomes the LSN of the map's page.  A process that inserts, updates or deletes a tuple clears the
+ * bit of its page.  So there are two ways to see that a cached page is valid:
  *
  *	1.  The bit was set before the page was cached and is set now, and the LSN of the map's
- *	   page has not changed: no bit was set in between, so this bit was not cleared either,
- *	   and the tuples are the same.  One check is enough for all pages that a page of the map
- *	   covers (a chunk), 255 MB of the table.
+ *	   page has not changed.  So no bit was set in between.  A bit that was cleared in between
+ *	   would have to be set again, so this bit was not cleared, and the tuples are the same.
+ *	   One check is enough for all pages that a page of the map covers (a chunk), 255 MB of the
+ *	   table.
  *	2.  The LSN of the map's page has changed, but the bit is set now, and the page has the
  *	   LSN that it had when it was cached: every change of its tuples changes this LSN.
  *
- * The bits and the LSN of the map's page are read together, under its share lock.  A bit may
- * be cleared after that.  The transaction that clears it had not committed when the snapshot
- * was taken, so the snapshot still sees the cached tuples.  A bit may also be set after that.
- * Then the page is read as if the bit were not set.
+ * The bits and the LSN of the map's page are read together, under its share lock.  A bit may be
+ * cleared after this read.  The transaction that clears the bit had not committed when the snapshot
+ * was taken, so the snapshot still sees the cached tuples.  A bit may also be set after this read.
+ * In this case the scan reads the page, as if the bit were not set.
  *
- * Vacuum sets bits.  From PostgreSQL 19 on a query also sets a bit when it prunes a page, in
- * the WAL record of the pruning, whose LSN both the page and the map's page receive.  Up to
- * PostgreSQL 18, clearing a bit does not change the LSN of the map's page; in 19 it does (seen
- * in 19rc1).  Both ways remain correct in 19.  But after each change of an all-visible page
- * only the second way succeeds, so the next query compares the LSNs of all cached pages of the
- * chunk.
+ * Vacuum sets bits.  From PostgreSQL 19 on a query also sets a bit when it prunes a page.  The page
+ * and the map's page then receive the LSN of the pruning's WAL record.  Up to PostgreSQL 18,
+ * clearing a bit does not change the LSN of the map's page; in 19 it does (seen in 19rc1).  Both
+ * ways remain correct in 19.  But after each change of an all-visible page only the second way
+ * succeeds, so the next query compares the LSNs of all cached pages of the chunk.
  *
  * A query may need several columns, whose rows are matched page by page.  So a page is used
  * only if it is valid in all of these columns.  The columns may have been cached at different
@@ -100,7 +100,7 @@ struct CachedColumns
 {
 	const char *refusal; /* why cached columns are not used; NULL: they are used */
 	int columns;         /* number of columns that the scan needs */
-	GpuColumn *column;   /* these columns: of keys, of conditions, and of GROUP BY */
+	GpuColumn *column;   /* the columns of keys, of conditions and of GROUP BY */
 	int *key;            /* for each aggregate: the number of its column */
 	int *id;             /* for each aggregate: the number of its column of set ids; -1: none */
 	int group;           /* the number of the grouping column; -1: no GROUP BY */
@@ -121,8 +121,8 @@ typedef struct CachedTests
 	int column[QB_SELECTION_COLUMNS]; /* for each column of the selection: its number in the scan */
 	int numbers;                      /* numbers in the lists of the selection */
 	bool none;                        /* no row passes */
-	bool pairs;                       /* the keys come in pairs with numbers of another column */
-	uint16 pair;                      /* that column's index in the selection */
+	bool pairs;                       /* each key is returned with a number of another column */
+	uint16 pair;                      /* index of the other column in the selection */
 } CachedTests;
 
 /* The use of cached columns in a run. */

@@ -39,7 +39,7 @@ CachedTestPoint(int point)
 		(*function)(point);
 }
 
-/* Returns why no column of this table can be cached, or used if it is cached; NULL: it can. */
+/* Returns why columns of this table can neither be cached nor be used; NULL: they can. */
 const char *
 CachedTableRefusal(Relation relation)
 {
@@ -196,7 +196,7 @@ are_alike(const uint64 word[ALIKE_WORDS], bool *visible)
 	return *visible || (any & VISIBLE) == 0;
 }
 
-/* Copy the all-visible bits into "bytes" bytes of a set of pages, a multiple of 4. */
+/* Copy the all-visible bits into "bytes" bytes of a page set.  "bytes" is a multiple of 4. */
 static void
 take_words(const uint8 *map, uint8 *bits, int bytes)
 {
@@ -411,7 +411,7 @@ CachedAllPages(uint32 chunks)
 	return pages;
 }
 
-/* The number of consecutive checks, from this one on, that have the same table and chunks. */
+/* The number of consecutive checks, beginning with "check", that have the same table and chunks. */
 static int
 columns_of(const CachedCheck *check, int checks)
 {
@@ -480,7 +480,7 @@ CachedTruePages(const CachedCheck *check, int checks)
 }
 
 /*
- * Read the tuples and the LSN of a pinned page that is to be cached; false: it is not
+ * Read the tuples and the LSN of a pinned page that is to be cached; false: the page is not
  * all-visible, or has no LSN.  The tuples do not move while the page is pinned.
  */
 bool

@@ -6,10 +6,9 @@
  * answer.  Other types are refused, because the keys of the fingerprints would have to be
  * found in the table.
  *
- * Without cached columns, qtop_exact runs queries, in which PostgreSQL checks permissions,
- * policies and hooks.  With cached columns no query runs.  So they are used only if the user's
- * queries would pass all checks and see all rows.  For other users the queries run, and raise
- * the error.
+ * Without cached columns, qtop_exact runs queries, in which PostgreSQL checks permissions, policies
+ * and hooks.  With cached columns no query runs.  So they are used only if the user's queries would
+ * pass all checks and see all rows.  In all other cases the queries run, and may raise an error.
  *
  * The leaves of a partitioned table are counted together, even if they have different orders
  * of columns.
@@ -82,8 +81,8 @@ may_read(Relation relation, AttrNumber attribute)
 }
 
 /*
- * Returns why cached columns are not used for this column of the named table; NULL: they are.
- * A user who may read a table may read its partitions through it.
+ * Returns why cached columns are not used for this column of the named table; NULL: they are used.
+ * A user who may read a table may read its partitions through the table.
  */
 static const char *
 find_refusal(Relation relation, AttrNumber attribute, const TopQuestion *question)

@@ -5,20 +5,20 @@
  * The worker first finds the values of the grouping column in rows that pass WHERE.  A group
  * is made for each value.
  *
- * Then the worker fills an aggregate's sketches of all groups together, by sorting the keys of
- * a chunk by group.  Sketches that stay explicit are filled one by one, because this process
- * must receive their keys.  Such a sketch is filled as without GROUP BY, with the group's
- * value as an additional condition.  The worker uses the first chunk that has pages to decide
- * which sketches become dense.  A sketch that becomes dense only by a later chunk is also filled by
- * requests of its own.
+ * Then the worker fills an aggregate's sketches of all groups together, by sorting the keys of a
+ * chunk by group.  Sketches that stay explicit are filled one by one, because this process must
+ * receive their keys.  Such a sketch is filled as without GROUP BY, with the group's value as an
+ * additional condition.  The worker uses the first chunk that has pages to decide which sketches
+ * become dense.  If a sketch becomes dense only by a later chunk, it is filled by separate
+ * requests, too.
  *
  * All partitions fill the same groups, and the chunks of all partitions are requested
  * together.
  *
- * All groups receive their keys from all valid pages, or no group does.  In the second case
- * the groups are made again, and all pages are read.  This happens if there are too many groups
- * or conditions, if the GPU has no memory for a group, if lists of all groups exceed the memory
- * limit (several GPUs), or if a chunk is freed in the meantime.
+ * All groups receive their keys from all valid pages, or no group does.  If no group does, the
+ * groups are made again, and all pages are read.  The causes are: there are too many groups or
+ * conditions, the GPU has no memory for a group, the sketches of lists exceed the memory limit
+ * (only with several GPUs), or a chunk is freed in the meantime.
  *
  * src/scan/cached/groups.c
  */
@@ -390,8 +390,8 @@ take_all(const Tables *tables, int i, const CachedTests *tests, Together *of)
 }
 
 /*
- * True if the i-th aggregate is a list, and the sketches of all groups exceed the memory
- * limit.  With several devices this process may receive all of these sketches
+ * True if the server has several devices, the i-th aggregate is a list, and the sketches of all
+ * groups exceed the memory limit.  This process may then receive all of these sketches
  * (pg/top_columns.c).
  */
 static bool

@@ -9,9 +9,9 @@
  * Plans depend on which columns are cached.  So the table's entry in the relation cache is
  * invalidated at the end, and prepared queries are planned again.
  *
- * Loading a column gives nobody access to its rows, because a plan uses a cached column only
- * if its user may read the column.  So a user may load columns if he may read them and owns the
- * table, or from PostgreSQL 17 on has MAINTAIN on the table.
+ * Loading a column gives nobody access to its rows, because a plan uses a cached column only if its
+ * user may read the column.  So a user may load columns that he may read if he owns the table.
+ * From PostgreSQL 17 on he must have MAINTAIN on the table instead.
  *
  * The view lists the columns of this database that are cached or have evicted chunks.  A row
  * has the number of a column's keys, and the time of its last use.  So a row is shown only to
@@ -83,7 +83,7 @@ typedef struct Load
 	ActivityHandle activity;
 	BufferAccessStrategy strategy;
 	PageTuples *tuples;
-	bool *null;            /* for each row of a page: it is NULL */
+	bool *null;            /* for each row of a page: the key is NULL */
 	MemoryContext scratch; /* memory for hashing the keys of one page */
 } Load;
 
@@ -231,7 +231,10 @@ is_current(const GpuColumn *column)
 }
 
 /*
- * Free the chunks of one table.  With InvalidOid, free the chunks of this database whose file is not the current file of a table.  A file that an uncommitted transaction made is not current either, so its chunks are also freed.  They can be loaded again.  Returns the number of freed chunks.
+ * Free the chunks of one table.  With InvalidOid, free the chunks of this database whose file is
+ * not the current file of a table.  A file that an uncommitted transaction made is not current
+ * either, so its chunks are also freed, and can be loaded again.  Returns the number of freed
+ * chunks.
  */
 static int64
 forget_chunks(Oid relid)
@@ -268,7 +271,7 @@ is_complete(const Load *load, const LoadColumn *column, uint32 chunk, const MapP
 	return memcmp(&pages, &map->visible, sizeof(pages)) == 0;
 }
 
-/* Begin to load a chunk of each column that has no complete chunk; false: no load has begun. */
+/* Begin to load this chunk of each column whose chunk is not complete; false: no load has begun. */
 static bool
 begin_chunk(Load *load, uint32 chunk, const MapPage *map)
 {

@@ -2,11 +2,11 @@
  * match.c
  *		Which aggregates and conditions cached columns can serve, and for how many pages.
  *
- * Sketches, Bloom filters and collections of sets do not depend on the order of rows.  Lists
- * of top keys depend on it, but receive exact counts.  A frequency filter draws the bits of a
- * row by the number of the row, so the scan reads its rows.  count also receives the number of
- * rows from cached columns.  Elements of sets come from cached columns if they are numbers.
- * Other elements need fingerprints of 128 bits, but cached columns have only 64 bits.
+ * Sketches, Bloom filters and collections of sets do not depend on the order of rows.  Lists of top
+ * keys depend on this order, but receive exact counts.  A frequency filter draws the bits of a row
+ * by the number of the row, so the scan reads its rows.  count also receives the number of rows
+ * from cached columns.  Elements of sets come from cached columns if they are numbers.  Other
+ * elements need fingerprints of 128 bits, but cached columns have only 64 bits.
  *
  * The worker tests conditions that compare a column with numbers, or test it for NULL
  * (conditions.c), if all columns of the conditions can be cached.  If a query has any other
@@ -38,8 +38,8 @@
 #include "utils/rel.h"
 
 /*
- * Returns why a family receives no keys from cached columns; NULL: it does.  "grouped": the
- * keys are counted for each group.
+ * Returns why a family receives no keys from cached columns; NULL: the family receives keys.
+ * "grouped": the keys are counted for each group.
  */
 static const char *
 family_refusal(const ColumnFamily *family, const Const *template, bool grouped)
@@ -127,7 +127,7 @@ call_refusal(Relation relation, const ColumnScanCall *call, const CachedQuery *q
 	return refusal;
 }
 
-/* Returns why the state of an aggregate receives no keys from cached columns; NULL: it does. */
+/* Returns why an aggregate's state receives no keys from cached columns; NULL: it receives keys. */
 static const char *
 state_refusal(const ScanAggregate *aggregate)
 {
@@ -315,7 +315,9 @@ group_refusal(Relation relation, const Var *group)
 	return NULL;
 }
 
-/* Returns why a scan uses no cached columns; NULL: it may.  Adds the columns of its conditions. */
+/*
+ * Returns why a scan uses no cached columns; NULL: it may use them.  Adds its conditions' columns.
+ */
 static const char *
 need_conditions(CachedColumns *cached, Relation relation, const CachedQuery *query)
 {
@@ -435,7 +437,10 @@ CachedTestsPair(CachedTests *tests, int column)
 	return true;
 }
 
-/* Add a condition whose operand was evaluated.  False: the selection has no space for it. */
+/*
+ * Add a condition whose operand was evaluated.  False: the selection has no space for the
+ * condition.
+ */
 static bool
 add_condition(CachedTests *tests, int column, const ScanCondition *condition)
 {

@@ -87,7 +87,7 @@ SharedPagesReset(SharedPages *shared, dsa_area *area)
 
 /*
  * True: this process must check the map and announce the result.  False: another process has
- * announced it.
+ * announced the result.
  */
 static bool
 must_check_map(SharedPages *shared)
@@ -223,8 +223,8 @@ leave_out(const CachedRun *run)
 }
 
 /*
- * Set the pages whose keys the i-th aggregate has received: all pages of the run except those in
- * "left".  Removes the pages in "left" from the run.
+ * Set the pages whose keys the i-th aggregate has received: all pages of the run except the pages
+ * in "left".  Removes the pages in "left" from the run.
  */
 static void
 note_taken(const CachedRun *run, int i, GpuPages *left)
@@ -464,11 +464,10 @@ announced(SharedPages *shared, dsa_area *area)
 }
 
 /*
- * Begin the runs of scans that fill the same aggregates or groups.  The first scan has their
- * states.  The keys of the cached columns of all tables are counted together.  A parallel scan
- * is always the only scan, and another of its processes may count the keys.  Sets "all" of
- * each scan to the pages that it does not read.  Returns the pages of the first table that
- * this process does not read.
+ * Begin the runs of scans that fill the same aggregates or groups.  The first scan has the states.
+ * The keys of the cached columns of all tables are counted together.  A parallel scan is always the
+ * only scan, and another of its processes may count the keys.  Sets "all" of each scan to the pages
+ * that it does not read.  Returns the first table's pages that this process does not read.
  */
 LeftOut
 CachedColumnsBegin(const CachedUse *use, int uses)

@@ -7,8 +7,8 @@
  * expressions (columns.c).  Quotients and remainders of a column by a constant are computed in this
  * file, because the executor would take longer than all other work on a row.
  *
- * If an expression needs only one column, of integers, a cache has its values for the last
- * inputs.
+ * If an expression needs only one column, of integers, and its values are not strings, a cache has
+ * its values for the last inputs.
  *
  * Most times differ, but many of them have the same day or hour.  So for functions that cut
  * times into steps the cache has values for spans of times, each 2^shift microseconds long.  A
@@ -18,10 +18,10 @@
  *
  * Only values of inputs that rows have are cached.  The expression is not evaluated for other
  * inputs, because an input that no row has might raise an error, as in 1 / (ts::date -
- * '2026-01-01').  The cache is switched off if too few rows find their value in it.  A cache of
- * spans needs more rows to be filled than a cache of single inputs, so it is switched off only
- * after more misses.  If the offset of a time zone changes within a span, each row of the span is
- * evaluated.  Once this is known, rows of the span do not count as misses.
+ * '2026-01-01').  The cache is switched off if too few rows find their value in it.  Filling a
+ * cache of spans takes more rows than filling a cache of single inputs, so a cache of spans is
+ * switched off only after more misses.  If the offset of a time zone changes within a span, each
+ * row of the span is evaluated.  Once this is known, rows of the span do not count as misses.
  *
  * src/scan/groups/expr.c
  */

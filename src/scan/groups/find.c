@@ -2,12 +2,12 @@
  * find.c
  *		The values that rows are grouped by, and the group of each tuple of a page.
  *
- * Each column or expression gives a value.  The bits of a number are the number itself; for
- * floats see keytype.h.  A group of 0 whose first row has -0 returns -0.  The bits of a string
- * are a hash of its bytes and a secret of the process.  Strings with equal bits are compared
- * byte by byte.  Some types have equal values with different bytes.  Values of these types,
- * and of other types of variable length, are hashed and compared by the functions of the type.
- * As in other plans a group has the value of its first row.
+ * Each column or expression gives a value.  The bits of a number are the number itself; for floats
+ * see keytype.h.  A group of 0 whose first row has -0 returns -0.  The bits of a string are a hash
+ * of its bytes with a secret of the process.  Strings with equal bits are compared byte by byte.
+ * Some types have equal values with different bytes.  Values of these types, and of other types of
+ * variable length, are hashed and compared by the functions of the type.  As in other plans a group
+ * has the value of its first row.
  *
  * A hash table finds the groups by the bits of their values.  Most rows are grouped by a few
  * integers, or by times cut into steps.  Such groups are also in a small table of recent
@@ -306,7 +306,7 @@ recent_of(ScanGroups *groups, int64 bits)
 	return &groups->recently[(hash * QB_ROW_STEP >> 32) % RECENT_GROUPS];
 }
 
-/* Remove a group from the map, so that it is not found any more. */
+/* Remove a group from the map.  Later lookups do not find the group. */
 void
 ScanGroupHide(ScanGroups *groups, const ScanGroup *group)
 {

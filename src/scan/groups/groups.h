@@ -130,7 +130,7 @@ typedef struct GroupingPlan
 {
 	List *exprs;      /* columns and expressions */
 	Cost find;        /* cost of finding a row's group */
-	double processes; /* processes that share the rows; each makes groups of its own */
+	double processes; /* processes that share the rows; each process makes its own groups */
 	double groups;    /* expected groups of each process */
 	double sized;     /* groups of each process that have "bytes" bytes */
 	double most;      /* upper limit of the number of groups of each process */
@@ -211,7 +211,7 @@ typedef struct ScanGroups
 	ScanGroup *before;  /* the last group before this page made groups; NULL: not known */
 	ScanGroup *recent;  /* the group of the last tuple */
 	ScanGroup *waiting; /* the group to return next */
-	ScanGroup *given;   /* the group that was returned last; NULL: it was in "merged" */
+	ScanGroup *given;   /* the group that was returned last; NULL: that group was in "merged" */
 	uint64 groups;      /* groups in memory */
 
 	ScanSpill *spill;      /* groups that were written to disk */

@@ -19,10 +19,10 @@
  * value is cut into pieces.  The pieces are numbered, and the sort keeps the order of the
  * pieces of a value, and of the values of a key.
  *
- * Groups are merged and returned one by one, so that only one group is in memory.  If a group
- * has only one value, it is returned as it was written.  Most groups have only one value if
- * rows are in the order of groups.  Values of other keys with the same bits are written to
- * another sort, which is read next.
+ * Groups are merged and returned one by one, so that only one group is in memory.  If a group has
+ * only one value, the written value is returned.  Most groups have only one value if rows are in
+ * the order of groups.  Values of other keys with the same bits are written to another sort, which
+ * is read next.
  *
  * src/scan/groups/spill.c
  */
@@ -179,7 +179,7 @@ end_value(ScanSpill *spill)
 		put_piece(spill);
 }
 
-/* Read the next piece; spill->found is false if there is none. */
+/* Read the next piece.  If no piece is left, spill->found becomes false. */
 static void
 next_piece(ScanSpill *spill)
 {
@@ -196,7 +196,7 @@ next_piece(ScanSpill *spill)
 	spill->left = VARSIZE_ANY_EXHDR(piece);
 }
 
-/* Read bytes of a value.  After the last bytes of a value, the next value is found. */
+/* Read bytes of a value.  After the last bytes of a value, the next value's first piece is read. */
 static void
 spill_read(ScanSpill *spill, void *bytes, Size length)
 {
@@ -216,7 +216,7 @@ spill_read(ScanSpill *spill, void *bytes, Size length)
 	}
 }
 
-/* Find the next value that was written; false: none is left. */
+/* Find the next value that was written; false: no value is left. */
 static bool
 find_value(ScanSpill *spill)
 {
@@ -585,7 +585,7 @@ merge_value(ScanGroups *groups, MergedGroup *group)
 }
 
 /*
- * Write a value again whose key was just read.  It belongs to another group: its key has the
+ * Write a value again after its key was read.  The value belongs to another group: its key has the
  * same bits as the key being merged, but is a different key.
  */
 static void

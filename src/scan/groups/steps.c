@@ -14,11 +14,10 @@
  * have the same length, and all hours have the same length.  So the search begins at the time
  * at which the next step is expected.
  *
- * If an offset changes within a span, the values of the span stay unknown, because a local
- * hour may occur twice, or a whole day never.  A conversion or an interval in the argument of
- * the cutting function shifts the span to other times.  So with two conversions, or with one
- * conversion of a local time, offsets must stay the same for some days before and after the
- * span.
+ * If an offset changes within a span, the values of the span stay unknown, because a local hour may
+ * occur twice, and a local day may not occur at all.  A conversion or an interval in the argument
+ * of the cutting function shifts the span to other times.  So with two conversions, or with one
+ * conversion of a local time, offsets must stay the same for some days before and after the span.
  *
  * Functions are recognized by their OIDs.  A time zone is any expression without columns: a
  * constant, a parameter, or the session's time zone.  Abbreviations whose meaning has changed
@@ -215,7 +214,7 @@ note_zone(TimeSteps *steps, const Node *call, const TimeFunction *function)
 	return true;
 }
 
-/* Record a call that cuts a column, or conversions of a column; false: it is no such call. */
+/* Record a call that cuts a column, or conversions of a column; false: "expr" is no such call. */
 static bool
 note_call(TimeSteps *steps, const Node *expr)
 {
@@ -239,8 +238,8 @@ note_call(TimeSteps *steps, const Node *expr)
 }
 
 /*
- * If an expression may skip operands, return an operand that it evaluates for every row.  Otherwise
- * return the expression itself.
+ * Return an operand that the expression evaluates for every row, if the expression may skip its
+ * other operands.  If it skips no operand, return the expression itself.
  */
 static Node *
 certain_operand(Node *node)
@@ -314,7 +313,7 @@ TimeStepsCall(Expr *expr)
 	return match(expr, &steps) ? steps.call : NULL;
 }
 
-/* Create the steps in which an expression has one value each; NULL: it has no such steps. */
+/* Create the steps of an expression that has one value in each step; NULL: it has no such steps. */
 TimeSteps *
 TimeStepsCreate(Expr *expr, ExprContext *context)
 {
@@ -416,8 +415,8 @@ keep_offsets(const TimeSteps *steps, int64 low, int64 high)
 }
 
 /*
- * The step of a time, which need not be in any row.  If the result is NULL, it is NULL for all
- * times, and 0 is returned.
+ * The step of a time, which need not be in any row.  If the step is NULL for this time, it is NULL
+ * for all times, and the function returns 0.
  */
 static int64
 step_at(const TimeSteps *steps, int64 time)

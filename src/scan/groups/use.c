@@ -25,9 +25,9 @@
  * than the limit.
  *
  * If no group is read twice, sketches and lists defer counting their keys until their group is
- * read.  Then only one dense table exists at a time, and it is freed when the next group is
- * requested.  So the memory has space for many more groups than with a table for each group.
- * A sketch that is only written needs no table (pg/sketch_state.c).
+ * read.  In this case only one dense table exists at a time, and it is freed when the next group is
+ * requested.  So the memory suffices for many more groups than if each group had a table.  A sketch
+ * that is only written needs no table (pg/sketch_state.c).
  *
  * src/scan/groups/use.c
  */
@@ -90,7 +90,7 @@ ScanGroupsCreate(int fields, int count, bool once)
 	return groups;
 }
 
-/* Begin a run without groups. */
+/* Begin a run: drop all groups of the last run. */
 void
 ScanGroupsStart(ScanGroups *groups)
 {
@@ -310,8 +310,8 @@ make_room(ScanGroups *groups, int done)
 /* ---- the rows of a page ---- */
 
 /*
- * Add tuples to the groups' aggregates that have this FILTER (0: none).  A group may be
- * written after it has received some rows of the page.  Then the group is made again.
+ * Add tuples to the groups' aggregates that have this FILTER (0: none).  If a group is written
+ * before it has received all rows of the page, the group is made again.
  */
 static void
 add_filtered(ScanGroups *groups, int filter, PageTuples *tuples)
@@ -416,7 +416,7 @@ ScanGroupsFlush(ScanGroups *groups)
 	return counts;
 }
 
-/* Free the states of the group that was returned last, unless they may be read again. */
+/* Free the states of the group that was returned last, unless the states may be read again. */
 static void
 release_given(ScanGroups *groups)
 {
@@ -473,7 +473,7 @@ ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot)
 	return true;
 }
 
-/* Begin to return all groups again; false: this needs another run. */
+/* Begin to return all groups again; false: the groups must be made again by another run. */
 bool
 ScanGroupsRewind(ScanGroups *groups)
 {

@@ -297,7 +297,7 @@ wants_row(const RelOptInfo *rel)
 		   !bms_is_empty(rel->attr_needed[0 - rel->min_attr]);
 }
 
-/* True if rows may be returned while workers run, or if there are no workers. */
+/* True if the query only reads, and if parallel mode is allowed or workers are disabled. */
 static bool
 may_stream(const PlannerInfo *root)
 {
