@@ -467,8 +467,8 @@ select_pairs(const qs_cuda_copy_rows *rows, uint32_t tested, const uint64_t **ke
  * pass a block counts the rows of a tile by group.  For each group an atomic addition reserves the
  * output for these rows.  The order of keys within a group varies between executions.
  *
- * Floor: each row reads 8 bytes per tested column, twice; the grouping column is a tested column.
- * Each key reads 8 bytes and writes 8 bytes.
+ * Floor: in each pass a row reads 8 bytes per tested column; the grouping column is a tested
+ * column.  Each key reads 8 bytes and writes 8 bytes.
  */
 
 /* Data of a request in device memory, in front of the tiles. */

@@ -6,7 +6,7 @@
  * are sorted (CUB), and each run of equal keys becomes one key, with the length of the run as its
  * count.  If there is an earlier list of keys with counts, both lists are merged by key, and the
  * counts of equal keys are added.  So a list of distinct keys replaces all keys so far, and the
- * remaining array is free for more keys.
+ * rest of the array is free for more keys.
  *
  * A sort uses only the range of bits in which any two keys differ.
  *
@@ -59,7 +59,7 @@ struct qs_cuda_exact
 	uint64_t total;  /* number of all keys that were added */
 	qs_key_bits bits;
 	key_list sum;     /* sum of all slices in the range; ordered by count after order() */
-	uint64_t counted; /* number of all keys that were added to the joined devices */
+	uint64_t counted; /* number of all keys of the joined lists, with repetitions */
 };
 
 static_assert(QS_CUDA_EXACT_BYTES == 4 * sizeof(uint64_t), "bytes of a key");

@@ -1,8 +1,8 @@
 # The CUDA engine in the module: what is compiled by nvcc, and what is linked.
 #
-# In the module nvcc builds cuda/ alone.  The objects go into an archive, which
-# is linked with the static runtime, so the module loads without a driver.
-# WITH_CUDA=no needs a host compiler only.
+# In the module nvcc compiles only the files of cuda/.  Their objects go into an
+# archive, which is linked with the static runtime, so the module loads without
+# a driver.  WITH_CUDA=no needs only a host compiler.
 
 CUDA_HOME ?= /usr/local/cuda
 NVCC      := $(firstword $(wildcard $(CUDA_HOME)/bin/nvcc) $(shell command -v nvcc 2>/dev/null))

@@ -18,7 +18,7 @@
 
 #include <new>
 
-/* A GPU makes 5 to 20 billion random reads or writes per second. */
+/* Random reads or writes in one piece of work.  A GPU makes 5 to 20 billion of them per second. */
 #define PIECE_WORK 134217728
 
 /* Copying this many bytes to the host, or to another GPU, takes some milliseconds. */

@@ -489,7 +489,7 @@ qs_for_pieces(qs_cuda *gpu, const qs_host_batch *b, Work work)
 
 /*
  * Bits that are set in any key, and bits that are set in all keys.  The keys of most columns differ
- * in 20 to 30 bits only, so a sort by these bits takes about a third of the passes over 64 bits.
+ * in 20 to 30 bits only, so a sort by these bits takes 3 or 4 passes of 8 bits instead of 8.
  */
 struct qs_key_bits
 {
@@ -529,7 +529,8 @@ qs_lane()
 }
 
 /*
- * qb_reduce() for n below 2^32, with half its multiplications.  Every n on a device is below 2^32.
+ * As qb_reduce() for n below 2^32, with half as many multiplications.  Every n on a device is below
+ * 2^32.
  */
 __device__ __forceinline__ uint32_t
 qs_reduce_short(uint64_t hv, uint64_t n)

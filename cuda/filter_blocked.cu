@@ -316,7 +316,7 @@ struct plan
 /* The output of sort_keys. */
 struct sorted_keys
 {
-	uint64_t *item;  /* hashes, SORT_KEYS to a stretch */
+	uint64_t *item;  /* hashes; each stretch has SORT_KEYS hashes */
 	uint16_t *start; /* per stretch: starts of the tiles' runs, start of the keys left over, end */
 };
 
@@ -616,7 +616,7 @@ bulk_insert(const qf_cuda_filter *f, const uint64_t *key, uint64_t count)
 
 /* ---- host ---- */
 
-/* Insert keys without partitioning, into the filter in device memory or in shared memory. */
+/* Insert keys without partitioning: directly, or by a filter in each block's shared memory. */
 static qb_status
 insert_straight(const qf_cuda_filter *f, const qf_rows *r)
 {
@@ -654,8 +654,8 @@ qf_insert_blocked(const qf_cuda_filter *f, const qf_rows *r)
 
 /*
  * If the filter is in device memory, each thread tests one key.  Blocks with one key per thread are
- * 7 % faster than blocks that process keys in grid strides, because their reads are distributed
- * better.
+ * 7 % faster than blocks that process keys in grid strides, because one key per thread distributes
+ * the reads better.
  */
 qb_status
 qf_contains_blocked(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, bool *found)

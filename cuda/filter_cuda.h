@@ -9,7 +9,7 @@
  *
  * The worker inside PostgreSQL calls these functions.  Functions named ..._device insert rows of
  * cached columns.  qf_cuda_unite() is for filters that were made on devices.  Stored filters are
- * merged on the CPU, which reads fewer bytes for this than the bus would carry.
+ * merged on the CPU, because sending their bits to a device takes longer.
  *
  * Statuses and errors are as in qs_cuda.h.
  *

@@ -255,8 +255,9 @@ __launch_bounds__(QF_LARGE_BLOCK) insert_shared(qf_view v, qf_rows r)
 }
 
 /*
- * A filter in each block's shared memory pays from this many set bits per byte of the filter on.
- * Clearing this filter and ORing it takes as long as setting this many bits in L2.
+ * A filter in each block's shared memory pays if the batch sets at least this many bits per byte of
+ * the filter.  Clearing a block's filter and ORing it into device memory takes as long as setting
+ * this many bits per byte in L2.
  */
 #define BITS_PER_BYTE 4
 

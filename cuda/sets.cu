@@ -16,7 +16,7 @@
 
 /* ---- memory ---- */
 
-/* Return the bytes of the limit that neither values nor the workspace use. */
+/* Return how many bytes of the limit are used neither by values nor by the workspace. */
 static uint64_t
 left(const qs_cuda *gpu)
 {
@@ -195,11 +195,11 @@ qset_cuda_sets_copy(qs_cuda *gpu, const qset_cuda_sets *from, qset_cuda_sets **t
  * ---- the inverted index of a collection: each element's list of sets ----
  *
  * A stable radix sort (CUB) sorts the elements of all sets, with their positions, by element.  So
- * each list has its sets in ascending order.  "rest" has, for each element of a set, the index of
- * the list entry behind this set, and the end of the list.  So a search that needs only later sets
- * need not look up the element.  Floor: the sort makes one pass for every 8 bits of the universe,
- * and each pass reads and writes 8 bytes per element.  In addition, the 8 bytes of "rest" of each
- * element write a random sector of 32 bytes.
+ * each list has its sets in ascending order.  "rest" has, for each element of a set, the index
+ * behind the set's entry in the element's list, and the end of this list.  So a search that needs
+ * only later sets need not look up the element.  Floor: the sort makes one pass for every 8 bits of
+ * the universe, and each pass reads and writes 8 bytes per element.  In addition, the 8 bytes of
+ * "rest" of each element write a random sector of 32 bytes.
  *
  * The lengths of the lists give the number of elements of each degree.  These numbers decide which
  * elements become columns of bits.
@@ -460,8 +460,9 @@ qset_index_copy(qset_cuda_sets *to, const qset_cuda_sets *from)
 /*
  * ---- the choice of the method, and of the elements that become columns of bits ----
  *
- * The cost model has few constants, measured on an H200 (docs/engineering/sets-gpu.md).  Only the
- * ratios of these speeds decide, so the choices are right for any device with the same ratios.
+ * The constants of the cost model are speeds, measured on an H200 (docs/engineering/sets-gpu.md).
+ * Only the ratios of these speeds decide, so the choices are right for any device with the same
+ * ratios.
  */
 
 /* Events of lists, bits of products, and bytes of a strip (written and read), all per second. */

@@ -51,7 +51,7 @@ qset_alloc(qset_memory *m, uint64_t count, Item **array)
 struct qset_index
 {
 	uint32_t *start; /* start of each list, and the end; universe + 1 items */
-	uint2 *rest; /* for each element of a set: begin and end of the list entries behind this set */
+	uint2 *rest; /* for each element of a set: begin and end of the list behind the set's entry */
 	void *list;  /* the lists: set numbers of 2 bytes if qset_short_list(), else of 4 bytes */
 	bool built;
 	uint64_t *bin; /* in host memory: number of elements of each degree; sets + 1 items */
@@ -138,7 +138,7 @@ struct qset_bits
 	uint64_t columns; /* number of columns of bits */
 	uint64_t words;   /* words of a set's bits, a multiple of QSET_BIT_WORDS */
 	uint32_t *row;    /* bits of the rows, with memory for whole tiles from any row on */
-	uint32_t *other;  /* bits of the columns; "row" within one collection */
+	uint32_t *other;  /* bits of the columns; within one collection equal to "row" */
 };
 
 /*

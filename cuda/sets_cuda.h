@@ -180,7 +180,7 @@ extern "C"
 
 		/*
 		 * Add rows, before sort().  add() reads host memory, which may be reused on return;
-		 * add_device() reads the memory of a device.  QB_NO_MEMORY changes nothing.
+		 * add_device() reads the memory of a device.  After QB_NO_MEMORY the rows are unchanged.
 		 */
 		qb_status (*add)(qset_cuda_memberships *memberships, const int64_t *id,
 						 const uint64_t *element, uint64_t count);
@@ -190,7 +190,7 @@ extern "C"
 		/* Return the number of rows that were added, with duplicates. */
 		uint64_t (*rows)(const qset_cuda_memberships *memberships);
 
-		/* Sort the rows and remove duplicates.  QB_NO_MEMORY changes nothing. */
+		/* Sort the rows and remove duplicates.  After QB_NO_MEMORY the rows are unchanged. */
 		qb_status (*sort)(qset_cuda_memberships *memberships, qset_cuda_sizes *sizes);
 
 		/* Copy a slice of an array to host memory. */

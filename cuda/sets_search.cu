@@ -414,7 +414,7 @@ count_strip(qset_cuda_pairs *p)
 	return qset_pairwise_count(gpu, &pairwise, &p->strip);
 }
 
-/* "top" with many columns: add the lists to the strip. */
+/* Add the lists to the strip, for "top" with many columns. */
 static qb_status
 sum_lists(qset_cuda_pairs *p)
 {
@@ -560,7 +560,9 @@ start_next(qset_cuda_pairs *p)
 	return start_strip(p);
 }
 
-/* Sets *ready if take_next() would not have to wait. */
+/*
+ * Set *ready to whether the strip or piece is finished, so that take_next() need not wait for it.
+ */
 static qb_status
 check_ready(qset_cuda_pairs *p, bool *ready)
 {

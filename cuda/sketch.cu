@@ -20,8 +20,8 @@
 #include <new>
 
 /*
- * High buckets are allocated for this many launches in advance, but for at most two per resident
- * thread.
+ * High buckets are allocated for this many launches in advance, but at most two high buckets per
+ * resident thread.
  */
 #define LAUNCHES_AHEAD 32
 
@@ -193,7 +193,7 @@ qs_cuda_bytes(const qs_cuda_sketch *sk)
 	return sk->table_bytes + sk->extra_bytes + header_bytes(sk);
 }
 
-/* Copy 4-byte counters to 8-byte ones. */
+/* Copy counters of 4 bytes to counters of 8 bytes. */
 __global__ void
 __launch_bounds__(QS_BLOCK) widen_counters(uint64_t *to, const uint32_t *from, uint64_t count)
 {
@@ -418,9 +418,9 @@ qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys, bool bulk)
  */
 
 /*
- * Allocate zeroed memory for *live high buckets, at least for all live high buckets.  A bucket has
- * at most one high bucket, so *live becomes the number of buckets if this needs few bytes.  If not,
- * count the live high buckets first, and wait for the count.
+ * Allocate zeroed memory for all live high buckets.  *live becomes its capacity in high buckets.  A
+ * bucket has at most one high bucket, so the number of buckets is enough, and is used if it needs
+ * few bytes.  If not, count the live high buckets first, and wait for the count.
  */
 static qb_status
 room_for_live(qs_cuda_sketch *sk, uint64_t *live, uint8_t **extra)

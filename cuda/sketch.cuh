@@ -102,8 +102,8 @@ qs_high_bytes(bool wide)
 
 /*
  * Prepare a sketch for more weight: check for overflow, widen counters, and allocate high buckets;
- * see qs_prepare().  The weight is that of "keys" keys, which are added by bulk or directly.  If
- * "keys" is 0, the weight is that of another sketch.
+ * see qs_prepare().  "weight" is the weight of "keys" keys, which are added by bulk or directly.
+ * If "keys" is 0, "weight" is the total of a sketch to be merged.
  */
 extern qb_status qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys, bool bulk);
 
@@ -161,8 +161,8 @@ extern void qs_cuda_frequent_end(qs_cuda_sketch *sk);
 extern qb_status qs_insert_fastest(qs_cuda_sketch *sk, const qs_batch *b);
 
 /*
- * True if qs_insert_fastest() would partition this many keys.  False for a number of keys implies
- * false for all smaller numbers.
+ * True if qs_insert_fastest() would partition this many keys.  If the result is false for a number
+ * of keys, it is false for all smaller numbers.
  */
 extern bool qs_wants_bulk(const qs_cuda_sketch *sk, uint64_t count);
 

@@ -47,9 +47,9 @@
 #define GROUP_MAX  1024 /* largest number of stretches of a group */
 
 /*
- * Partitioning pays from PAYS_KEYS keys on, with up to PAYS_BYTES bytes of table per random access.
- * The limit is PAYS_BYTES_FEW for multilevel, whose tiles cost more, and for thread, whose keys are
- * partitioned for each row.
+ * Partitioning pays for at least PAYS_KEYS keys, if the table has at most PAYS_BYTES bytes per
+ * random access.  PAYS_BYTES_FEW is the limit for multilevel, whose tiles cost more, and for
+ * thread, whose keys are partitioned for each row.
  */
 #define PAYS_KEYS      (UINT64_C(1) << 22)
 #define PAYS_BYTES     128

@@ -47,7 +47,7 @@ struct qs_partitioned
 	const uint32_t *item;
 	const uint32_t
 		*start;     /* starts of runs: [group][coarse][fine + 1]; the last start is the end */
-	uint64_t first; /* index in the table of the bucket that items call 0 */
+	uint64_t first; /* index in the table of the first bucket; thread: of the row's first counter */
 	uint64_t n;     /* number of buckets */
 	uint32_t groups;
 	uint32_t coarse, fine; /* number of coarse partitions, and of fine partitions of each */

@@ -7,7 +7,7 @@
  * write, whatever the order of the keys.
  *
  * Sketches on a device may be larger than the byte format allows (QS_SIZE_MAX), up to 2^32 - 1
- * buckets.  Of an sf sketch only the slim table is on a device.
+ * buckets.  Only the slim table of an sf sketch is on a device.
  *
  * The worker inside PostgreSQL calls these functions.  Functions named ..._device add keys of
  * cached columns.  Keys are removed only on the CPU.
@@ -32,8 +32,7 @@ extern "C"
 	typedef struct qs_cuda_sketch qs_cuda_sketch;
 
 	/*
-	 * Create an empty dense sketch; an sf sketch is a device part.  *sketch is
-	 * NULL after an error.
+	 * Create an empty dense sketch; an sf sketch is a device part.  *sketch is NULL after an error.
 	 */
 	extern qb_status qs_cuda_create(qs_cuda *gpu, const qs_params *p, qs_cuda_sketch **sketch);
 
@@ -43,16 +42,16 @@ extern "C"
 	extern uint64_t qs_cuda_bytes(const qs_cuda_sketch *sketch);
 
 	/*
-	 * Copy an owned sketch or a view to the device.  An explicit sketch becomes dense.  Of a full
-	 * sf sketch only the slim table is copied.  An sf sketch without the slim table returns
+	 * Copy an owned sketch or a view to the device.  An explicit sketch becomes dense.  Only the
+	 * slim table of a full sf sketch is copied.  An sf sketch without the slim table returns
 	 * QB_WRONG_PART.
 	 */
 	extern qb_status qs_cuda_load(qs_cuda *gpu, const qs_sketch *from, qs_cuda_sketch **sketch);
 
 	/*
-	 * Prepare the tables for qs_cuda_read(), until the sketch changes.  The device prepares them
-	 * after all work queued before.  The call waits for the device only if a multilevel sketch is
-	 * large or memory is short.  An sf sketch returns QB_READ_ONLY.
+	 * Prepare the tables for qs_cuda_read(), until the sketch changes.  The device prepares the
+	 * tables after all earlier queued work.  The call waits for the device only if a multilevel
+	 * sketch is large or memory is short.  An sf sketch returns QB_READ_ONLY.
 	 */
 	extern qb_status qs_cuda_prepare_read(qs_cuda_sketch *sketch);
 
@@ -117,8 +116,9 @@ extern "C"
 	/*
 	 * Add keys from device memory to several sketches by one launch.  The keys are ordered by
 	 * sketch; sketch i receives count[i] keys.  The rules of qs_cuda_insert_device() apply.
-	 * QB_NO_MEMORY also means that the sketches' parameters differ, that a sketch has or needs
-	 * counters of 8 bytes, or that partitioning the keys of a sketch is faster.
+	 * QB_NO_MEMORY also means that the sketches' parameters differ, that the structure is sf, that
+	 * a sketch has or needs counters of 8 bytes, or that partitioning the keys of a sketch is
+	 * faster.
 	 */
 	extern qb_status qs_cuda_insert_groups(qs_cuda_sketch *const *sketch, const uint64_t *count,
 										   uint32_t sketches, const uint64_t *key);
@@ -135,10 +135,11 @@ extern "C"
 
 	/*
 	 * into += from, in slices (sketch/merge.h).  qs_cuda_merge_begin() prepares "into" for a sketch
-	 * with the given parameters and total.  qs_cuda_merge_slice() adds
-	 * units of "from", which is that sketch or a slice of it.  Units on a peer (qs_cuda_join()) are read in place.  Units on any
-	 * other device are copied into a slice on that device, and then to the device of "into", so
-	 * both devices need memory for them.  After QB_NO_MEMORY "into" is unchanged.
+	 * with the given parameters and total.  qs_cuda_merge_slice() adds units of "from", which is
+	 * the sketch to be merged, or a slice of this sketch.  Units on a peer (qs_cuda_join()) are
+	 * read in place.  Units on any other device are copied into a slice on the device of "from",
+	 * and then to the device of "into", so both devices need memory for the units.  After
+	 * QB_NO_MEMORY "into" is unchanged.
 	 */
 	extern qb_status
 	qs_cuda_merge_begin(qs_cuda_sketch *into, const qs_params *from, int64_t total);
@@ -151,8 +152,8 @@ extern "C"
 	 * First call "begin".  Call "sample" for batches of keys; the samples set the threshold.  Then
 	 * call "count" for all batches.  Then call "collect", for the most frequent keys or for "all"
 	 * counted keys, and "read" for one piece after another.  Keys are in device memory, as for
-	 * qs_cuda_insert_device().  The sketch must not change between these calls.  QB_NO_MEMORY
-	 * changes nothing.
+	 * qs_cuda_insert_device().  The sketch must not change between these calls.  After QB_NO_MEMORY
+	 * the sketch and its counts are unchanged, but "begin" has dropped earlier counts.
 	 */
 	extern qb_status
 	qs_cuda_frequent_begin(qs_cuda_sketch *sketch, uint64_t wanted, uint64_t slots);

@@ -4,9 +4,8 @@
  *
  * Batches of keys are in device memory.  A batch is looked up in the sketch piece by piece, so that
  * the estimates of a piece stay in the L2 cache.  Each key whose estimate reaches the threshold
- * then adds 1 to its slot of the table.  A warp adds equal keys together, by one addition of their
- * number.  A block first counts keys in slots in shared memory, and adds the counts to the table at
- * the end.
+ * then adds 1 to its slot of the table.  A warp adds the number of its equal keys by one addition.
+ * A block first counts keys in slots in shared memory, and adds the counts to the table at the end.
  *
  * Floor: the lookup of a key reads 8 bytes, and one or more sectors of the table of counters.  In
  * addition, each warp with a frequent key makes an atomic operation.

@@ -260,7 +260,7 @@ prepare(group_list *list)
 	return status;
 }
 
-/* Add the keys to the totals of all sketches. */
+/* Add the keys to the sketches' totals, and the loose high buckets to their "high_bound". */
 static void
 note_added(const group_list *list)
 {

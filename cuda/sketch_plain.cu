@@ -132,7 +132,8 @@ sector_min(const uint4 *sector, uint32_t mask)
 }
 
 /*
- * Return the least counter that the mask selects in any bucket.  Only selected counters are read.
+ * Return the least counter that the mask selects in a bucket of any size.  Only selected counters
+ * are read.
  */
 template <typename Counter>
 __device__ __forceinline__ Counter

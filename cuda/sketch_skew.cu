@@ -55,7 +55,7 @@ static_assert(HOT_SLOTS * 2 >= 3 * SAMPLE / HOT_HITS, "at most two thirds full")
 
 /*
  * Marks a free slot in hash tables.  A key with this value is never hot, so a batch of such keys
- * takes longer, but is added correctly.
+ * takes longer than a batch of another key, but is added correctly.
  */
 #define NO_KEY UINT64_C(0x6B1D5C0FFEE5A17E)
 

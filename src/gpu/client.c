@@ -348,7 +348,7 @@ GpuPostKeys(const GpuRef *ref, int op, const uint64 *key, const int64 *weight, s
  * finished (worker/worker.c).
  *
  * "held" has the slots with awaited replies until the replies are read.  If the query ends earlier,
- * the worker frees these slots.
+ * GpuLeaveSlots() abandons these slots.
  */
 
 /* Longest sleep until the backend checks again that the worker makes progress. */

@@ -61,10 +61,10 @@ extern void GpuPostAll(const GpuTransfer *transfer);
 extern bool GpuAskAll(const GpuTransfer *transfer);
 
 /*
- * GpuPostArray() posts an array of a value.  GpuFetchArray() fetches an array from byte "first" on;
- * false: the value is gone, or a piece failed.  A slot carries
- * slot->bytes bytes of the array from byte slot->offset on.  If the value has several arrays,
- * slot->count is the number of the array.
+ * GpuPostArray() posts an array of a value.  GpuFetchArray() fetches "bytes" bytes of an array,
+ * beginning with byte "first"; false: the value is gone, or a piece failed.  A slot carries
+ * slot->bytes bytes of the array, beginning with byte slot->offset.  If the value has several
+ * arrays, slot->count is the number of the array.
  */
 extern void GpuPostArray(const GpuRef *ref, int op, const void *array, uint64 bytes);
 extern bool
@@ -84,8 +84,8 @@ extern qb_status GpuAskOne(GpuSlot *slot, void *reply, Size bytes);
 extern qb_status GpuFetchOne(GpuSlot *slot, void *reply, Size bytes);
 
 /*
- * Make a value by a request with this "count" and shape; false: no handle is free, or the worker
- * has no memory.
+ * Make a value by a request with this "count" and shape; false: this process may take no handle
+ * now, or the worker has no memory.
  */
 extern bool
 GpuMake(GpuFamily family, int op, int count, const void *shape, Size bytes, GpuRef *ref);

@@ -433,7 +433,7 @@ GpuColumnInterleave(GpuColumnChunk *chunk, int chunks)
 	pfree(ranked);
 }
 
-/* Chunks whose keys have been requested. */
+/* Chunks whose keys the worker adds to values. */
 typedef struct Chunks
 {
 	const GpuColumnChunk *chunk;

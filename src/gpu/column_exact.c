@@ -199,10 +199,10 @@ GpuExactBest(const GpuRef *ref, int most, int *count)
  * about equal numbers of keys.  Their bounds are chosen from samples of all lists, by the number of
  * keys that each sample represents.
  *
- * The counts of a device have memory for the keys of one piece of work, or for all keys if all keys
- * are fewer.  With several devices, memory for twice the number of all keys is needed, because a
- * device stores its list and its range.  If device memory is short, the counts are smaller.  Chunks
- * are not freed to get memory, because the chunks have the keys.
+ * The counts of a device have memory for piece_work keys (qs_device_ops), but at most for all keys.
+ * With several devices this maximum is twice the number of all keys, because a device stores its
+ * list and its range.  If device memory is short, the counts are smaller.  Chunks are not freed to
+ * get memory, because the chunks have the keys.
  */
 
 /*
@@ -332,8 +332,8 @@ serve_devices(ExactValue *h, GpuSlot *slot)
 }
 
 /*
- * Choose the device of a request.  Keys from a backend are sent to the first device that has
- * counts.  Other requests name their device.
+ * Choose the device of a request.  Keys from a backend are added on the first device that has
+ * counts.  If no device has counts, any device is chosen.  Other requests name their device.
  */
 static int
 choose_device(GpuSlot *slot)
@@ -413,7 +413,10 @@ compare_samples(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Get the samples of all lists, sorted. *keys is the number of keys that they represent. */
+/*
+ * Write the samples of all lists into "sample", and sort them.  *keys becomes the number of keys
+ * that the samples represent.  Returns the number of samples.
+ */
 static int
 sort_samples(const ExactValue *h, Sample *sample, uint64 *keys)
 {
@@ -476,8 +479,8 @@ serve_find(ExactValue *h, GpuSlot *slot)
 }
 
 /*
- * List the slices of all lists that are in the range of a device.  The device's own slice is the
- * first, so that each device begins with a different list.
+ * List the slices of all lists that are in the range of a device.  The slice of the device's own
+ * list is first, so that each device begins with a different list.
  */
 static int
 list_slices(const ExactValue *h, int device, qs_cuda_exact_slice *slice)
@@ -498,7 +501,7 @@ list_slices(const ExactValue *h, int device, qs_cuda_exact_slice *slice)
 	return slices;
 }
 
-/* Serve EXACT_ORDER. Each piece adds one slice.  The last piece sorts the range. */
+/* Serve EXACT_ORDER: each piece adds one slice, and the last piece sorts the range. */
 static qb_status
 serve_order(ExactValue *h, GpuSlot *slot)
 {

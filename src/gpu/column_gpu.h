@@ -62,7 +62,7 @@ typedef enum GpuProjection
 {
 	PROJECT_KEYS, /* keys that are not NULL */
 	PROJECT_ROWS, /* the key 0 for each row */
-	PROJECT_PAIRS /* keys that are not NULL, and for each key the row's number in column "pair" */
+	PROJECT_PAIRS /* keys that are not NULL, each with the value of column "pair" in its row */
 } GpuProjection;
 
 /*
@@ -116,7 +116,7 @@ typedef struct GpuColumnShape
 	uint64 map_lsn;  /* LSN of the map's page, from before the heap pages were read or checked */
 	uint64 old_lsn;  /* COLUMN_RENEW: the "map_lsn" that COLUMN_DESCRIBE returned */
 	uint64 keys;     /* reply of COLUMN_DESCRIBE: number of values that are not NULL */
-	uint32 root;     /* COLUMN_CREATE: the partitioned table of "relation", or "relation" */
+	uint32 root;     /* COLUMN_CREATE: partitioned table that contains "relation", or "relation" */
 	uint32 relation; /* the table that has the chunk */
 	uint32 chunk;    /* number of the chunk in "relation" */
 } GpuColumnShape;
@@ -448,8 +448,8 @@ extern void GpuColumnInterleave(GpuColumnChunk *chunk, int chunks);
  * Add the keys of chunks to a value on a device.  "op" is a request of the value's family, such as
  * SKETCH_COLUMN.  False: some keys were not added.  Pages whose keys were added are removed from
  * the chunks' sets, and "added" becomes the number of added keys.  If "added" is NULL, the sets do
- * not change.  The request for the last chunk of a device has count 1, all other requests have
- * count 0.
+ * not change.  slot->count is 1 in the request for the last chunk of a device, and 0 in all other
+ * requests.
  */
 extern bool
 GpuColumnSend(const GpuRef *ref, int op, const GpuColumnChunk *chunk, int chunks, int64 *added);

@@ -51,7 +51,7 @@
  *
  * Bits and rows are posted.  Errors of posted requests show only when the filter is fetched.  All
  * other requests wait for their replies.  Functions that send return the amount that they have
- * sent. download() checks that the sum of these amounts arrived.
+ * sent, and download() checks that the sum of these amounts arrived.
  */
 
 /* Create an empty filter on this device (-1: on any); false: no memory. */

@@ -77,10 +77,10 @@ extern const qf_engine *GpuFilterEngine(const qf_params *p, const StateWork *wor
 
 /*
  * Insert rows with the keys of cached columns.  Pages whose rows were inserted are removed from the
- * chunks' sets.  If a device has no memory, all pages stay in the sets.  "count" becomes the number
- * of inserted rows.  The filter must have the GPU's engine.  A filter of any size moves to a
- * device, because the keys are already on a device.  Only for Bloom filters, because rows of
- * frequency filters need row numbers.
+ * chunks' sets.  If a device has no memory, the pages whose rows it could not insert stay in the
+ * sets.  "count" becomes the number of inserted rows.  The filter must have the GPU's engine.  A
+ * filter of any size moves to a device, because the keys are already on a device.  Only for Bloom
+ * filters, because rows of frequency filters need row numbers.
  */
 extern qb_status
 GpuFilterAddColumn(qf_filter *f, const GpuColumnChunk *chunk, int chunks, int64 *count);

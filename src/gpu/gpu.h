@@ -36,8 +36,8 @@ extern bool GpuAwaitStart(void);
 
 /*
  * With auto, keys are looked up on a GPU if a sketch has at least this size, or a filter at least
- * an eighth of this size.  A loaded value stays on the GPU, except a computed value that is smaller
- * than this size and is loaded for the first time.
+ * an eighth of this size.  After a lookup a stored value stays on the GPU.  A computed value stays
+ * if it has at least this size, or if this process has loaded it before.
  */
 extern uint64 GpuLookupBytes(void);
 
@@ -61,8 +61,8 @@ extern bool GpuHasKeys(uint64 bytes, const StateWork *work);
 
 /*
  * True if fetching a value takes less time than filling it on the CPU, with "accesses" random
- * accesses to memory.  Assumes that each process fetches a value, and merges the values of other
- * processes.
+ * accesses to memory.  Assumes that each process fetches its own value, and that the CPU merges the
+ * fetched values.
  */
 extern bool GpuPaysForFetching(double accesses, uint64 bytes);
 
@@ -96,7 +96,7 @@ typedef enum GpuFault
 	FAULT_ERROR,  /* an insert or query fails, and then all devices count as failed */
 	FAULT_MEMORY, /* no device memory for any new value */
 	FAULT_SPILL,  /* no device memory for inserted keys */
-	FAULT_SLOW,   /* every piece of a request takes 20 ms longer */
+	FAULT_SLOW,   /* the worker sleeps 20 ms before each piece of a request */
 	FAULT_HANG,   /* no request is served */
 	FAULT_SPREAD, /* the chunks of a table are spread over the devices */
 	FAULT_LOST    /* device GPU_FAULTY_DEVICE fails, and cannot be opened */
@@ -113,8 +113,8 @@ extern int gpu_cache_size;   /* MB */
 extern char *gpu_devices;
 extern int gpu_min_size; /* kB: smallest sketch for which auto uses a GPU; -1: choice.c decides */
 extern int gpu_min_keys; /* minimum number of keys that auto looks up on a GPU */
-extern int gpu_min_elements; /* minimum elements for auto to find pairs on a GPU */
-extern int gpu_split_time;   /* ms: least expected time of a search on all devices; for tests */
+extern int gpu_min_elements; /* minimum number of elements for auto to find pairs on a GPU */
+extern int gpu_split_time;   /* ms: minimum expected time of a search that all devices share */
 extern bool gpu_columns_enabled;
 extern int gpu_timeout; /* seconds without progress of the worker until a backend raises an error */
 extern int gpu_fault;

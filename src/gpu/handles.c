@@ -578,8 +578,8 @@ push_out(const Push *push)
 
 /*
  * True if the columns exceed their limit, or if all cached handles exceed the limit of the cache.
- * "number": the limit of handles is checked, else the limit of bytes.  Columns must be checked
- * first.
+ * If "number" is set, the limit of handles is checked, else the limit of bytes.  The caller checks
+ * columns before values.
  */
 static bool
 are_too_many(bool column, bool number)
@@ -594,7 +594,9 @@ are_too_many(bool column, bool number)
 	return column ? have[true] > GPU_COLUMNS_OF(limit) : have[false] + have[true] > limit;
 }
 
-/* Evict handles until the cache is within its limits. "role" has added a handle. */
+/*
+ * Evict handles until the cache is within its limits.  "role" is the role that has added a handle.
+ */
 static void
 trim(Oid role)
 {

@@ -100,7 +100,7 @@ GpuEachChunk(const StoredName *column, void (*visit)(GpuHandle *handle, void *co
 	LWLockRelease(gpu_shared->handles);
 }
 
-/* Call "visit" for each cached handle of a family. "visit" must be short, and must not fail. */
+/* Call "visit" for each cached handle of a family.  "visit" must be short, and must not fail. */
 void
 GpuEachCached(GpuFamily family, void (*visit)(GpuHandle *handle, void *context), void *context)
 {

@@ -124,7 +124,7 @@ make_collection(const Upload *upload, int device, GpuRef *ref, double *index_ms)
 	return !upload->index || make_index(ref, index_ms);
 }
 
-/* Make a value from another value. "shape" is the shape of the request. */
+/* Make a value from value "other", by a request with this shape. */
 static bool
 make_from(const GpuRef *other, int op, const GpuShape *shape, GpuRef *ref)
 {

@@ -21,7 +21,7 @@
 typedef enum GpuSetsOp
 {
 	SETS_CREATE,   /* make a collection of these sizes on "device"; -1: on any device */
-	SETS_IDS,      /* write a piece of the ids, from byte "offset" on, which the worker stores */
+	SETS_IDS,      /* write a piece of the ids, which the worker stores, from byte "offset" on */
 	SETS_OFFSETS,  /* write a piece of the offsets */
 	SETS_ELEMENTS, /* write a piece of the elements */
 	SETS_INDEX,    /* after all pieces: index the collection */

@@ -3,8 +3,8 @@
  *		The shared memory of GPU worker and backends: size, layout, first state; slots and queue.
  *
  * The size depends on settings that are fixed at server start.  GpuShared is followed by the queue,
- * the slots and their holders.  The data of the slots begin on a page boundary, because the worker
- * page-locks them.
+ * the slots, the holders of slots, and the data of the slots.  The data begin on a page boundary,
+ * because the worker page-locks them.
  *
  * The functions of this file do not wait, and cannot fail after the start.
  *
@@ -21,7 +21,7 @@
 
 GpuShared *gpu_shared = NULL;
 
-/* The number of slots of a process. */
+/* A process, with the number of slots that it holds. */
 typedef struct GpuHolder
 {
 	int slots;

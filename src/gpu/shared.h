@@ -34,7 +34,7 @@
  *	LIVE		belongs to a backend's transaction; requests with keys may be queued
  *	CACHED		has no owner: a stored value or a chunk of a column, cached for queries
  *	PENDING_FREE	to be freed after the requests that name it
- *	LOST		belongs to a backend, but its keys are lost: the worker or a device failed
+ *	LOST		belongs to a backend, but its value is gone or incomplete, after a failure
  *
  *	backend		UNUSED -> LIVE -> PENDING_FREE or CACHED, LOST -> PENDING_FREE
  *				CACHED -> PENDING_FREE beyond the limits of the cache
@@ -62,7 +62,7 @@
  * All other members are atomic, or written by the worker only: state, pid, devices, reason.  The
  * worker sets "reason" before "state" or "lost" refers to it.  No process holds both locks.
  *
- * handles.c limits cached columns and cached values separately.  A chunk is evicted only for other
+ * handles.c limits cached columns and cached values separately.  A chunk is evicted to load other
  * columns, or for a value of the same role.
  *
  * Quotas.  Neither a process nor a role can take all slots or all handles: GpuMayTake().  A
@@ -211,7 +211,7 @@ typedef struct GpuHandle
 	int proc;                  /* LIVE, LOST: number of the owner's process */
 	int pid;                   /* LIVE, LOST: process ID of the owner, for monitoring */
 	Oid role;                  /* login role of the session that created the handle */
-	SubTransactionId subid;    /* LIVE, LOST: the owner's; invalid: in transfer to a leader */
+	SubTransactionId subid;    /* LIVE, LOST: the owner's subtransaction; invalid: in transfer */
 	bool attached;             /* LIVE, LOST: dropped when memory of the owner is freed */
 	bool in_transfer;          /* transferred to a leader that has not received it */
 	TokenNumber token;         /* if in transfer: the token that stands for the handle */
@@ -376,8 +376,8 @@ extern bool GpuLoseHandle(const GpuRef *ref);
 extern void GpuResetHandles(void);
 
 /*
- * For the worker: publish the state of a chunk.  Readers see the old state or the new one, never a
- * mix.
+ * For the worker: publish the state of a chunk.  Readers see the old state or the new state, never
+ * a mix of both.
  */
 extern void GpuShowChunk(int index, const GpuChunkState *chunk_state);
 

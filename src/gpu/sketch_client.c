@@ -280,8 +280,8 @@ tables_to_fill(qs_sketch *sk, const GpuSketchShape *shape)
 }
 
 /*
- * Write a piece into the tables.  The tables are allocated with the first piece, while the worker
- * copies the next pieces.
+ * Write a piece into the tables, or store the shape of the next sketch, which follows the last
+ * piece.  The tables are allocated with the first piece, while the worker copies the next pieces.
  */
 static void
 take_piece(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
@@ -333,7 +333,7 @@ download(const GpuRef *ref, Returning *returning)
 	return returning->status;
 }
 
-/* Fetch a further partition and merge it. "shape" becomes the shape of this partition. */
+/* Fetch a further partition, and merge it into "sk".  *shape becomes the partition's shape. */
 static qb_status
 add_partition(const GpuRef *ref, int number, GpuSketchShape *shape, qs_sketch *sk)
 {

@@ -604,10 +604,10 @@ take_counts(void *context, const GpuKeyCounts *counts)
 
 /*
  * Add the keys of chunks while the sketch is explicit.  Returns the number of finished chunks.  If
- * no memory is free for a sketch that must become dense, all chunks are finished, and the caller
- * reads the remaining pages.  Each round requests as many chunks as earlier rounds have finished,
- * at most GPU_HELD.  This limits the number of waits, and the number of useless requests when the
- * sketch becomes dense.
+ * no memory is free for a sketch that must become dense, all chunks count as finished, and the
+ * caller reads the remaining pages.  Each round requests as many chunks as earlier rounds have
+ * finished, at least one and at most GPU_HELD.  This limits the number of waits, and the number of
+ * useless requests when the sketch becomes dense.
  */
 static int
 add_explicit(qs_sketch *sk, const GpuColumnChunk *chunk, int chunks, int64 *count,

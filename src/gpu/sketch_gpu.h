@@ -89,7 +89,10 @@ StaticAssertDecl(sizeof(qs_frequent) <= sizeof(GpuShape), "counts of frequent ke
 StaticAssertDecl(QS_HEADER_BYTES <= sizeof(((StoredName *) 0)->header),
 				 "header of a sketch does not fit");
 
-/* The shape in a slot: SKETCH_CREATE, SKETCH_LOAD, and the reply of SKETCH_FETCH. */
+/*
+ * The shape in a slot: SKETCH_CREATE, SKETCH_LOAD, and the replies of SKETCH_MERGE and
+ * SKETCH_FETCH.
+ */
 static inline GpuSketchShape *
 GpuSketchShapeIn(GpuSlot *slot)
 {
@@ -238,8 +241,8 @@ extern void
 GpuSketchCreateAll(const qs_params *params, int device, uint32 count, GpuRef *ref, bool *created);
 
 /*
- * Copy a dense sketch to this device (-1: to any); of an sf sketch only the slim table.  False: no
- * memory.
+ * Copy a dense sketch to this device (-1: to any).  An sf sketch is copied without its fat table.
+ * False: no memory.
  */
 extern bool GpuSketchUpload(const qs_sketch *sk, int device, GpuRef *ref);
 
@@ -256,8 +259,8 @@ GpuSketchMergeRest(qs_sketch *into, const qs_sketch *from, const GpuSketchMerged
 
 /*
  * Fetch the tables of a sketch on a device into "here", an empty owned sketch, which becomes dense.
- * Afterwards the device's sketch accepts no keys, and must be dropped.  Meanwhile the worker
- * prepares the next sketch of the chain.
+ * During the fetch the worker prepares the next sketch of the chain.  After the fetch the device's
+ * sketch accepts no keys, and must be dropped.
  */
 extern qb_status GpuSketchFetch(const qs_sketch *sk, qs_sketch *here);
 

@@ -18,8 +18,8 @@
 #include "miscadmin.h"
 
 /*
- * Chunks, with copies of their sets of pages, and their devices at the beginning.  A chunk may be
- * freed at any time.  Requests for a freed chunk fail.
+ * Chunks, with copies of their sets of pages, and the devices that the chunks had at the beginning.
+ * A chunk may be freed at any time.  Requests for a freed chunk fail.
  */
 typedef struct Chunks
 {
@@ -212,7 +212,7 @@ take_chunks(Recount *r, const GpuColumnChunk *chunk, int count)
 
 /*
  * The number of chunks that a device samples.  The samples are spread over all chunks of the
- * device, because neighbouring chunks often have rows of the same time.
+ * device, because neighbouring chunks often have rows that were inserted at about the same time.
  */
 #define SAMPLED_CHUNKS 6
 

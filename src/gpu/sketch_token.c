@@ -6,7 +6,7 @@
  * queue, only to be merged.  The leader's own state would be copied, too.  If the state is on a
  * device, the leader becomes its owner instead, and only a token passes through the queue.
  *
- * A token is a value, which users could store, copy and show.  Therefore it has nothing but a
+ * A token is a value, which users could store, copy and show.  Therefore a token contains only a
  * random number.  The handle in shared memory records the token, and the process that may redeem
  * it.  This process is the leader, or the parallel worker itself if the worker combines states.
  * The token can be redeemed once, while the handle exists.  The handle exists at most until the end

@@ -4,9 +4,10 @@
  *
  * If all rows of the pages are wanted, their values are copied, or are read in the chunk's array
  * without a copy.  Otherwise the device tests the rows, and writes the keys of the rows that pass.
- * The device also tests the rows if the column of the keys has NULLs, for groups, and for all
- * projections except PROJECT_KEYS.  Keys of groups are ordered by group.  One call may test the
- * rows of several chunks, which needs fewer waits than a call for each chunk.
+ * The device also tests the rows if the column of the keys has NULLs, for groups, for all
+ * projections except PROJECT_KEYS, and if the keys of several chunks must be copied into one array.
+ * Keys of groups are ordered by group.  One call may test the rows of several chunks, which needs
+ * fewer waits than a call for each chunk.
  *
  * Rows of several columns are matched page by page.  Chunks in which a page is valid have the same
  * rows of this page, in the same order.  If the columns differ in the number of rows of a page, the

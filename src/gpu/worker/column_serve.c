@@ -119,7 +119,7 @@ stripe_of(uint64 row)
 
 /*
  * Find a chunk of the same pages, of any column; NULL: no chunk is left.  The search begins at
- * handle *i. *i becomes the handle after the chunk.
+ * handle *i, and *i becomes the handle after the chunk.
  */
 static const GpuChunk *
 next_same_chunk(const GpuColumnShape *shape, int *i)

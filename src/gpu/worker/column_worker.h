@@ -49,7 +49,7 @@ typedef struct GpuChunk
 	uint32 pages; /* all pages before this page have arrived */
 	uint64 map_lsn;
 	GpuPages copied;
-	uint32 copied_count; /* number of pages in "copied", set when the chunk is finished */
+	uint32 copied_count; /* number of pages in "copied"; 0 until the chunk is finished */
 	uint32 copied_first; /* number of pages if "copied" has the first pages; else 0 */
 	uint32 *first;       /* first row of each page, and the number of rows: GPU_CHUNK_PAGES + 1 */
 	uint64 layout;       /* equal for chunks with equal "first"; 0: not finished */

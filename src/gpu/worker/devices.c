@@ -140,7 +140,7 @@ answers(int index, qs_cuda_device *properties, qs_cuda_error *error)
 	return gpu_device_ops->get(gpu_shared->device[index].number, properties, error) == QB_OK;
 }
 
-/* Open a device. "alone": no other device is opened, so requests need not pause. */
+/* Open a device.  "alone": no other device is opened, so requests need not pause. */
 static bool
 open_device(int index, bool alone)
 {

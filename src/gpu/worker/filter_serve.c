@@ -151,10 +151,10 @@ insert(void *filter, const uint64 *key, uint64 count)
 	return device_ops()->insert_device(filter, &batch);
 }
 
-/* The smallest piece in bytes, if the device has no memory for larger pieces. */
+/* Bytes of the smallest piece that is tried when the device has no memory for larger pieces. */
 #define LEAST_PIECE 65536
 
-/* Merge the next piece of a replica. "merged" counts bytes. */
+/* Merge the next piece of a replica.  into->merged counts bytes. */
 static qb_status
 merge(GpuKeyed *into, void *from, int device, bool *more)
 {

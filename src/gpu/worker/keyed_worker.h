@@ -5,8 +5,8 @@
  * A value is created on one device.  For chunks on another device the value has a replica on that
  * device, to which the keys of these chunks are added.  So no keys are copied between devices.  A
  * replica has the same parameters as the value.  Before the value is read, the replicas are merged
- * into it piece by piece.  Other requests are served between two pieces.  Keys that arrive between
- * two pieces are added to a new replica.
+ * into it piece by piece.  Other requests are served between two pieces.  If keys for the replica's
+ * device arrive between two pieces, they are added to a new replica.
  *
  * src/gpu/worker/keyed_worker.h
  */
@@ -25,7 +25,7 @@ typedef struct GpuKeyed
 	uint64 given;    /* filters: sum of rows, positions and bytes of bits that arrived */
 	void *replica[GPU_DEVICES_MAX]; /* replica on each device; or NULL */
 	void *joining;                  /* the replica that is being merged, or NULL */
-	int joining_device;             /* the device of that replica */
+	int joining_device;             /* the device of "joining" */
 	int replicas;                   /* number of replicas, including "joining" */
 	bool begun;                     /* a merge into the value has begun */
 	uint64 merged;                  /* amount that was merged, in units of the family */
@@ -93,7 +93,7 @@ extern void *GpuKeyedOn(GpuKeyed *k, int device, qb_status *status);
  */
 extern qb_status GpuKeyedAdd(int index, const GpuGathered *gathered);
 
-/* Serve requests for keys of chunks. "work" is the work for each key. */
+/* Serve requests for keys of chunks.  "work" is the work for each key. */
 extern qb_status GpuKeyedServeColumns(GpuSlot *const *slot, int *count, double work);
 
 /* Functions for the GpuHandlers of sketches and filters. */

@@ -4,9 +4,10 @@
  *
  * The worker moves all requests from the queue into lines, one line for each process, in the order
  * of the queue.  The process that has used the least worker time is served next.  A process that
- * becomes active starts with the time of the process that was served last, less CREDIT_US.  So it
- * is served soon, but cannot save up idle time.  A long request is served in pieces (GpuHandler).
- * So a short request waits for one piece, however many long requests there are.
+ * becomes active starts at least with the time of the process that was served last, less CREDIT_US.
+ * So an active process is served soon, but cannot save up idle time.  A long request is served in
+ * pieces (GpuHandler).  So a short request waits for one piece, however many long requests there
+ * are.
  *
  * Requests of several processes may name the same handle.  Examples are cached values in which
  * several processes look up keys, and values that parallel workers transfer to their leader.  A
@@ -25,7 +26,7 @@
  * (GpuTogether()).  There are two types of such requests.  Requests of the first type follow one
  * another, and change the same handle or copy from it.  Requests of the second type add keys of
  * chunks on one device to the same handle.  Requests for chunks on other devices may be between
- * them.
+ * requests of the second type.
  *
  * All data of this file are in the worker's own memory.
  *

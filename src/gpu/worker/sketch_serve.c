@@ -439,9 +439,9 @@ merge_slice(const GpuKeyed *k, const qs_cuda_sketch *from, int device, qs_slice 
 }
 
 /*
- * Merge the next slice of sketch "from", which is on "device" and has "params", into another
- * sketch. "more" tells whether further slices follow.  After QB_NO_MEMORY "begun" and "merged" say
- * how much was merged.
+ * Merge the next slice of sketch "from", which is on "device" and has "params", into sketch "k".
+ * *more becomes whether further slices follow.  After QB_NO_MEMORY "begun" and "merged" say how
+ * much was merged.
  */
 static qb_status
 merge_next(GpuKeyed *k, const qs_cuda_sketch *from, int device, const qs_params *params, bool *more)

@@ -301,7 +301,7 @@ serve(GpuSlot *const *slots, int *count)
 
 /*
  * For each coroutine: the request that it begins to serve, and the time when it began to serve a
- * piece; 0: none.
+ * piece; time 0: it serves no piece.
  */
 static GpuSlot *starting[GPU_DEVICES_MAX];
 static TimestampTz serving_since[GPU_DEVICES_MAX];

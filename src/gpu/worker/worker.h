@@ -96,7 +96,7 @@ typedef struct GpuHandler
 	const struct GpuKeyedOps *keyed;
 } GpuHandler;
 
-/* The handler of each family. worker.c has the table of all handlers. */
+/* The handler of each family.  The table of all handlers is in worker.c. */
 extern const GpuHandler gpu_sketch_handler;
 extern const GpuHandler gpu_sets_handler;
 extern const GpuHandler gpu_filter_handler;
