@@ -3,9 +3,9 @@
  *		"make accuracy": compares measured errors with theory, the paper and documented bounds.
  *
  * Prints each claim with PASS or FAIL, writes the tables into docs/engineering/accuracy.md, and the
- * data of the figures to build/bench.  Fails if a claim does not hold.  Takes some twenty minutes
- * and 2 GB.  An argument (figure7, overload, calibration, probes, products, distinct, peers)
- * selects one of the programs.
+ * data of the figures to build/bench.  Fails if a claim does not hold.  Takes about twenty minutes
+ * and 2 GB of memory.  An argument (figure7, overload, calibration, probes, products, distinct,
+ * peers) selects one of the programs.
  *
  * bench/accuracy.c
  */

@@ -4,7 +4,7 @@
 # default settings: "make bench-exact".  Writes its table into docs/choosing.md.
 #
 #	ROWS (1000000)  rows of the log
-#	TURNS (5)       runs of each query, in turn with the query it is compared with
+#	TURNS (5)       runs of each query, alternating with the query to which it is compared
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 #
 # Measures queries as people write them, by the column scan and by the ordinary plan; groups in
-# parallel plans; and moving windows: "make bench-forms".  Writes docs/engineering/performance.md.
+# parallel plans; and moving windows: "make bench-forms".  Writes its tables into
+# docs/engineering/performance.md.
 #
 #	ROWS (600000)   rows of the log
-#	TURNS (5)       runs of each query, in turn with the query it is compared with
+#	TURNS (5)       runs of each query, alternating with the query to which it is compared
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 

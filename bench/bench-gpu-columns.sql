@@ -44,7 +44,7 @@ CREATE VIEW medians AS
 SELECT format('%s rows, %s pages, %s workers', (SELECT count(*) FROM events), pg_relation_size('events') / 8192, :workers);
 \qecho
 
--- two times of loading, compared with a scan on the CPU
+-- times of loading two columns, one column, and a column that is already loaded
 INSERT INTO timings VALUES ('load user_id, day', 1, run_ms($$SELECT qsketch_gpu_load('events', '{user_id,day}')$$));
 SELECT qsketch_gpu_unload('events') \g /dev/null
 INSERT INTO timings VALUES ('load user_id', 1, run_ms($$SELECT qsketch_gpu_load('events', '{user_id}')$$));
@@ -159,8 +159,8 @@ CALL compare_top('');
 CALL compare_top('WHERE day = 7');
 EXPLAIN (ANALYZE, VERBOSE, COSTS off) SELECT qtop_agg(user_id, 100) FROM events;
 SELECT format('same bytes of a Bloom filter: %s', (SELECT :bloom FROM events) = (SELECT :bloom FROM (SELECT * FROM events OFFSET 0) AS e));
--- the pairs with cached columns and without, compared by sums that depend on
--- each pair
+-- Compares the pairs found with cached columns with the pairs found without them, by sums
+-- that depend on each pair.
 CREATE PROCEDURE compare_pairs(query text) LANGUAGE plpgsql AS $$
 DECLARE
     before bigint := column_keys FROM qsketch_stat_gpu;
@@ -195,8 +195,8 @@ SELECT format('same bytes with a condition: %s, %s',
     (SELECT qsketch_agg(user_id) :tenth) = (SELECT qsketch_agg(user_id) FROM (SELECT * :tenth OFFSET 0) AS e));
 \qecho
 
--- after a fraction of the pages changed; then after VACUUM; then after loading
--- again
+-- Measures queries after a fraction of the pages changed, after VACUUM, and after loading
+-- again.
 TRUNCATE timings;
 CREATE PROCEDURE change(percent int) LANGUAGE plpgsql AS $$
 BEGIN

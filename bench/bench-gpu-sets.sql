@@ -1,6 +1,6 @@
 -- Measures all pairs of sets inside PostgreSQL, by the GPU and by the CPU.  Run by
--- bench-gpu-sets.sh with the number of :workers, and the most :pairs that a
--- threshold keeps.
+-- bench-gpu-sets.sh with the number of :workers, and :pairs, the largest number of pairs
+-- that a threshold may keep.
 
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS qsketch;

@@ -17,7 +17,7 @@ BEGIN
 END $$;
 
 -- Measures gpu_fetch() of sketches; the answer is the bytes of the sketches.  A plan node above the
--- sketches would copy its first row, and so also write this sketch in its stored form.
+-- sketches would copy the first row, and this copy would write the row's sketch in stored form.
 CREATE OR REPLACE PROCEDURE measure_sketch(name text, what text, sketch text, rows text) LANGUAGE plpgsql AS $$
 BEGIN
     CALL measure(name, what, format('SELECT sum(fetched) FROM (SELECT gpu_fetch(%s) AS fetched FROM %s) AS x', sketch, rows),

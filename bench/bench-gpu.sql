@@ -92,8 +92,9 @@ BEGIN
 END $$;
 
 -- The device that auto chose, and whether it is slower than the other device by more than a tenth and
--- a millisecond.  auto runs the code of the chosen device, so the smaller of the two medians counts.
--- But auto itself may not be slower by a quarter, for example by changing the device during a query.
+-- a millisecond.  auto runs the code of the chosen device, so the smaller median of auto and the
+-- chosen device counts.  But auto itself, which may change the device during a query, may not be slower
+-- than the faster device by more than a quarter and a millisecond.
 CREATE VIEW choices AS
 SELECT *, least(auto, CASE chosen WHEN 'gpu' THEN gpu ELSE cpu END) > 1.1 * least(cpu, gpu) + 1 OR auto > 1.25 * least(cpu, gpu) + 1 AS slower
 FROM (SELECT number,
@@ -104,8 +105,7 @@ FROM (SELECT number,
         CASE WHEN bool_or(keys > 0) FILTER (WHERE device = 'auto') THEN 'gpu' ELSE 'cpu' END AS chosen
     FROM timings GROUP BY number) AS m;
 
--- Measures all cases.  Then measures the cases again in which auto seems to be slower, to exclude
--- noise.
+-- Measures all cases.  Then repeats the cases in which auto seems to be slower, to exclude noise.
 CREATE PROCEDURE measure_all() LANGUAGE plpgsql AS $$
 DECLARE
     c cases;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# Compares scans of shared buffers in huge pages and in small ones: "make bench-huge".  Prints a table.
+# Compares scans of shared buffers in huge pages and in small pages: "make bench-huge".  Prints a table.
 # The server runs alternately with and without huge pages.  After each start the tables are read into
 # shared buffers, and then measured.
 #

@@ -1,4 +1,4 @@
--- Compares merging of multilevel and sub_warp sketches inside PostgreSQL, in turns.  Run
+-- Compares merging of multilevel and sub_warp sketches inside PostgreSQL, in alternate runs.  Run
 -- by bench-merge.sh with the number of :rows of a table, and of :stored sketches of 1 MB.
 
 SET client_min_messages = warning;

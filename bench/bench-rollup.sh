@@ -6,7 +6,7 @@
 # docs/engineering/performance.md.
 #
 #	ROWS (4000000)  rows of the log
-#	TURNS (5)       runs of each query, in turn with the query it is compared with
+#	TURNS (5)       runs of each query, alternating with the query to which it is compared
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 

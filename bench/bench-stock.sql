@@ -41,8 +41,8 @@ INSERT INTO queries (question, system, what, query) VALUES
 ('number of users, exactly', 'PostgreSQL', '`count(DISTINCT user_id)`', 'SELECT count(DISTINCT user_id) FROM hits'),
 ('number of users, exactly', 'DuckDB', '`count(DISTINCT user_id)`', 'SELECT count(DISTINCT user_id) FROM hits');
 
--- Measures one run of a query: the first run if cold, or the second run.  Calls qtop_agg() before, which
--- loads the extension.
+-- Measures one run of a query: the first run if cold, or the second run.  First calls qtop_agg(),
+-- which loads the extension.
 CREATE FUNCTION measure(query_id int, workers int, cold boolean) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     asked text := (SELECT query FROM queries WHERE id = query_id);

@@ -112,7 +112,7 @@ INSERT INTO benchmarks (what, query, rival, bound, target, settings, holds) VALU
 ('estimates', 'SELECT sum(qsketch_estimate(sk, k)) FROM keys, stored',
  'SELECT sum(hashint8extended(k, 0)) FROM keys, stored', '<=', 1.8, '{}',
  'SELECT bool_and(qsketch_estimate(sk, k) > 0) FROM keys, stored'),
--- An outer join without a condition fixes which table is the outer one.
+-- With an outer join without a condition, the query decides which table is the outer table.
 ('30 sketches for each key', 'SELECT sum(qsketch_estimate(sk, k)) FROM probes LEFT JOIN days ON true',
  'SELECT sum(qsketch_estimate(sk, k)) FROM days LEFT JOIN probes ON true', '<=', 1.6, '{work_mem, 64MB}',
  'SELECT (SELECT sum(qsketch_estimate(sk, k)) FROM probes LEFT JOIN days ON true) =

@@ -130,7 +130,7 @@ measure(size_t row, double theta, double load)
 
 /*
  * True if the error is right.  Slim counters overestimate present keys less than absent keys, so
- * one check is skipped for them; see measure.h.
+ * for present keys the upper limit of the fraction is not checked; see measure.h.
  */
 static bool
 is_right(size_t row, const result *r, int level)

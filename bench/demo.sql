@@ -33,8 +33,8 @@ CREATE TABLE exact AS SELECT needs, count(*) AS n FROM edges GROUP BY needs;
 CREATE TABLE small AS
     SELECT qsketch_agg(needs, qsketch_new(size => '64kB')) AS sk FROM edges;
 
--- Returns the twenty keys with the largest estimates among all keys, which need no
--- counting.  "place" is the rank by exact counts; ties share the better rank.
+-- Returns the twenty keys with the largest estimates among all keys.  "place" is the rank
+-- by exact counts; ties share the better rank.
 CREATE FUNCTION top_by_estimate(sk qsketch, counts regclass, key_column name)
     RETURNS TABLE (key text, estimate bigint, exact bigint, error bigint, place bigint) LANGUAGE plpgsql AS $$
 BEGIN
@@ -42,7 +42,8 @@ BEGIN
         (SELECT %1$I, n, qsketch_estimate($1, %1$I) AS e, rank() OVER (ORDER BY n DESC) FROM %2$s) AS probed
         ORDER BY e DESC, %1$I LIMIT 20', key_column, counts) USING sk;
 END $$;
--- Returns the twenty keys by estimate beside the twenty keys by count.
+-- Returns the twenty keys with the largest estimates and the twenty keys with the largest counts,
+-- one key of each in a row.
 CREATE FUNCTION top_20(sk qsketch, counts regclass, key_column name)
     RETURNS TABLE ("place" bigint, "by estimate" text, estimate bigint, exact bigint, error bigint,
         "by counting" text, count bigint) LANGUAGE plpgsql AS $$

@@ -6,7 +6,7 @@
 #
 #	ROWS (5000000)        rows of the table
 #	TURNS (5)             runs of each query that has a target
-#	WORKERS (1)           parallel workers beside the leader
+#	WORKERS (1)           parallel workers in addition to the leader
 #	BLOOM_KEYS (10000000) keys in a Bloom filter of 16 MB
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"

@@ -22,7 +22,7 @@ extern "C"
 #include "engine/filter_engine.h"
 #include "test/gpu/support.h"
 
-/* The nonce of all rows, except those that the paper's kernel inserts (NONCE + 1). */
+/* The nonce of all rows, except rows that the paper's kernel inserts (NONCE + 1). */
 #define NONCE 7
 
 	/*

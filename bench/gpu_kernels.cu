@@ -174,7 +174,7 @@ __launch_bounds__(BLOCK) reference_insert(const qs_params p, uint32_t m, uint64_
 										  const uint64_t *key, uint64_t count, uint32_t *counter)
 {
 	for_each(count, [&](uint64_t i) {
-		/* equal keys of a warp share one atomic; without this, skewed data take minutes */
+		/* equal keys of a warp share one atomic; with one atomic per key, skewed data take minutes */
 		uint32_t active = __activemask();
 		uint32_t same = __match_any_sync(active, key[i]);
 

@@ -35,7 +35,7 @@ extern void line(const char *section, const char *what, double figure, const cha
 /* End the program unless the status is QB_OK. */
 extern void must(qb_status status, qs_cuda *gpu, const char *what);
 
-/* Print a difference from the expected number, which makes the program end with status 1. */
+/* If the numbers differ, print the difference, and let the program end with status 1. */
 extern void check(const char *section, const char *what, uint64_t got, uint64_t want);
 
 /* Count all pairs; the times exclude fetching the pairs. */

@@ -8,7 +8,7 @@
  *	1. each thread hashes its slice of the keys, and counts the keys by owner;
  *	2. each thread copies its keys to the array of their owner;
  *	3. each owner adds its keys with the structure's own add(), a few at a time.  While
- *		the buckets of these keys are in its cache, the owner copies the slim bucket of
+ *		the buckets of these keys are in the cache, the owner copies the slim bucket of
  *		each key, with the bucket's number, to pinned memory.
  *
  * The device updates slim buckets by atomicMax.  Slim counters only grow, so a bucket may be sent

@@ -25,7 +25,7 @@ typedef struct peer_entry
 {
 	uint64_t key;
 	int64_t lower;    /* a certain lower bound; 0: the structure has none */
-	int64_t estimate; /* the structure orders its keys by this */
+	int64_t estimate; /* the estimate by which the structure orders its keys */
 } peer_entry;
 
 /* A request for a structure. */
@@ -60,7 +60,7 @@ typedef struct peer_kind
 	/* Write the keys that the structure names, at most PEER_ENTRIES; NULL: it names none. */
 	uint32_t (*list)(void *peer, peer_entry *entry);
 
-	/* Return an upper bound of all keys that are not listed; NULL: no certain bound exists. */
+	/* Return an upper bound of the weight of any unlisted key; NULL: no certain bound exists. */
 	int64_t (*bound)(const void *peer);
 
 	uint64_t (*bytes)(const void *peer);

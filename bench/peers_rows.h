@@ -20,7 +20,7 @@ typedef struct peer_rows
 /* Make zeroed rows with the number of counters that fits into the order's bytes. */
 extern void *peer_rows_make(const peer_order *order, uint32_t depth);
 
-/* Add the counters of "from".  Both have the same sizes and the same seed. */
+/* Add the counters of "from".  Both structures have the same sizes and the same seed. */
 extern void peer_rows_merge(void *into, const void *from);
 extern uint64_t peer_rows_bytes(const void *rows);
 extern uint8_t *peer_rows_write(void *rows, size_t *size);

@@ -175,8 +175,10 @@ add(void *peer, const uint64_t *key, const int64_t *weight, size_t count)
 }
 
 /*
- * Where counters of the two sketches overlap, make one counter of the larger size.  Its value is the largest of a's counters in this place plus the largest of b's.  So estimates are never below the true weight.  All sums of a group are
- * computed before a sum can overflow into a neighbour.
+ * Where counters of the two sketches overlap, make one counter of the larger size.  Its value is
+ * the counter of "a" plus the largest counter of "b" in the same bytes, so estimates are never
+ * below the true weight.  All sums of a group are computed before a sum can overflow into a
+ * neighbour.
  */
 static void
 merge_group(salsa *a, const salsa *b, uint64_t first)

@@ -11,13 +11,14 @@
  * Skewed Streams", 2026, arXiv:2603.14190: VALE encoding and tuning; the details follow the
  * authors' SublimeCMS.hpp, github.com/n3slami/Sublime).
  *
- * Counters are exact, so estimates equal those of a Count-Min sketch with the same number of
- * counters.  In this file the bytes are given, so the table does not grow with the stream, and the
- * layout is fixed, as in the authors' SublimeCMSNoTuning.hpp.in.  The input determines how many
- * counters fit and, by the authors' rule, how many counters a chunk has and how long stubs are.  A
- * table of this size would have this layout after all rows.  The positions of a key's counters are
- * those of a Count-Min sketch; the authors compute them from one hash ("hash splicing").  The
- * authors also prefetch, and do not free tails when extensions would fit into the pool again.
+ * Counters are exact, so estimates equal the estimates of a Count-Min sketch with the same number
+ * of counters.  In this file the bytes are given, so the table does not grow with the stream, and
+ * the layout is fixed, as in the authors' SublimeCMSNoTuning.hpp.in.  The input determines how many
+ * counters fit and, by the authors' rule, how many counters a chunk has and how long stubs are.
+ * After all rows, the authors' table of this size would have this layout, too.  A key's counters
+ * have the same positions as in a Count-Min sketch; the authors compute positions from one hash
+ * ("hash splicing").  The authors also prefetch, and do not free tails when extensions would fit
+ * into the pool again.
  *
  * Total weights must stay below 2^32.
  *

@@ -1,5 +1,5 @@
 -- Prints the measurements of run_benchmarks(), and fails if a result is wrong.  If "above" is
--- set, prints only measurements with a larger ratio, and the number of the other
+-- set, prints only measurements whose ratio exceeds "above", and the number of all other
 -- measurements.
 CREATE TABLE results AS SELECT * FROM benchmark_results();
 \qecho '| what | query | ms | against | ms | ratio | target | |'

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
 # Runs the benchmark of the sets family and writes docs/engineering/sets-performance.md, except
-# the tables that "make sets-joins" and "make sets-bench-sql" write.  Targets are only printed,
-# and so are sections that are named.
+# the tables that "make sets-joins" and "make sets-bench-sql" write.  Targets are only
+# printed.  With names of sections as arguments, only prints these sections.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -9,7 +9,7 @@
 #	TURNS (5)           runs of each query
 #	DUCKDB              a folder with node_modules/@duckdb/node-api (default: installed by npm)
 #	QSKETCH_DATA (../shared/data)  where kosarak is
-#	DUCKDB_ALL (no)     yes: DuckDB also takes all sessions, for minutes
+#	DUCKDB_ALL (no)     yes: DuckDB also finds the pairs of all sessions, which takes minutes
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 

@@ -66,8 +66,8 @@ time_rivals(rival *r, int rivals)
 
 /*
  * Return the expected seconds.  The cost of a technique between QSET_MERGE and QSET_BITMAP is the
- * cost of one bitmap at a time; the technique takes some ten times as long (the paper's Figs. 7 and
- * 8).
+ * cost of one bitmap at a time; the technique takes about ten times as long (the paper's Figs. 7
+ * and 8).
  */
 static double
 expected(const qset_plan *p, int method)

@@ -11,7 +11,8 @@
  *	prefix		a pair with t common elements shares one of the first
  *				|x| - t + 1 elements of x; the index needs fewer elements, since
  *				only sets of at least the same size come later
- *	required	t / (1 + t) (|x| + |y|) common elements, rounded up
+ *	required	j / (1 + j) (|x| + |y|) common elements, rounded up, for the least
+ *				Jaccard index j
  *
  * All computations are in integers, so the pairs are exactly qsketch's pairs.
  *
@@ -78,8 +79,8 @@ extern uint64_t prefix_begin(prefix_join *j, uint64_t x);
 extern void prefix_enter(prefix_join *j, uint64_t x);
 
 /*
- * Count the common elements of x and its candidate y, of which common[y] are in both prefixes.  Add
- * the pair to the sink if it passes.
+ * Count the common elements of x and its candidate y; common[y] common elements in the prefixes are
+ * already counted.  Add the pair to the sink if it passes.
  */
 extern void prefix_verify(const prefix_join *j, uint64_t x, uint32_t y, pair_sink *sink);
 
@@ -114,7 +115,7 @@ prefix_size(const prefix_join *j, uint64_t set)
 typedef uint64_t (*prefix_meeting)(prefix_join *j, uint64_t behind, uint64_t at,
 								   uint64_t candidates);
 
-/* Find the sets before x that have an element of its prefix in common.  Returns their number. */
+/* Find the sets whose indexed elements include an element of x's prefix.  Returns their number. */
 QB_INLINE uint64_t
 prefix_candidates(prefix_join *j, uint64_t x, prefix_meeting meet)
 {

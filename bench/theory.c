@@ -242,7 +242,7 @@ theory_error(int structure, uint32_t z, bool fat, double load)
 
 /* ---- memory ---- */
 
-/* A transaction is needed unless all d counters are in other transactions. */
+/* Each of the m / counters transactions is needed if it has at least one of the d counters. */
 double
 theory_transactions(uint32_t m, uint32_t depth, uint32_t counters)
 {

@@ -4,14 +4,14 @@
 # built in this tree, the shared libraries of both, and the Perl module that the TAP tests
 # need.
 #
-#	make bundle      here: build/bundle, with pg.tar.gz, tree.tar.gz and gpu-host.sh
-#	gpu-host.sh      there, in a copy of that folder: all tests on the GPU
+#	make bundle      on this machine: makes build/bundle, with pg.tar.gz, tree.tar.gz and gpu-host.sh
+#	gpu-host.sh      on the host, in a copy of build/bundle: all tests on the GPU
 #	QSKETCH_BUNDLE=build/bundle/pg.tar.gz test/run.sh regress
 #	QSKETCH_BUNDLE=build/bundle/pg.tar.gz test/server.sh psql
-#	                 there, in a copy of the source tree with build/bundle
+#	                 on the host, in a copy of the source tree with build/bundle
 #
-# The host needs bash and a libc that is at least as new as here.  It needs
-# neither make nor a compiler.
+# The host needs bash and a libc that is at least as new as this machine's libc.  The
+# host needs neither make nor a compiler.
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env perl
 #
-# Checks the links of all pages.  Prints broken links, and fails.
+# Checks the links of all pages.  Prints broken links, and fails if there are any.
 #
 #	test/check-links.pl
 #
-# A link is good if its file is in the tree, and if the page has the heading that the link names, by
-# the name that GitHub gives the heading.  Links to other sites are not followed.  README.md and docs
+# A link is good if its file is in the tree.  If the link also names a heading, the file must have a
+# heading to which GitHub gives this name.  Links to other sites are not followed.  README.md and docs
 # are installed without the rest of the tree, so they may link only to one another.  docs/README.md
 # must name every page in docs, and the table of sql_tests/README.md every test in sql_tests.  A page
 # must show each figure in docs, and a gnuplot script in bench must name it.  No page may have lines
@@ -48,7 +48,7 @@ sub lines_of
 	return \%lines;
 }
 
-# The names of a page's headings; the second heading "Limits" is limits-1.
+# The names that GitHub gives a page's headings; a second heading "Limits" gets the name limits-1.
 sub headings_of
 {
 	my ($name) = @_;

@@ -12,7 +12,7 @@ use JSON::PP;
 chdir "$FindBin::RealBin/.." or die "check-release.pl: $!\n";
 my $failed = 0;
 
-# The prototype gives each argument scalar context: in list context a match that fails would vanish.
+# The prototype gives each argument scalar context.  In list context a failed match would add no argument.
 sub check($$)
 {
 	my ($ok, $what) = @_;

@@ -7,9 +7,9 @@
 # The suite "experimental" is sid with the packages of Debian's experimental.
 #
 # The command finds the tracked files of this tree, as they are on disk, in its working directory
-# /srv/qsketch, and build/chroot of this tree as /out.  All other changes are discarded when the
-# command ends, and its processes and mounts end: the command has namespaces of its own, and the
-# release is the lower layer of an overlay.
+# /srv/qsketch, and build/chroot of this tree as /out.  When the command ends, all changes outside
+# of /out are discarded, because the release is the lower layer of an overlay.  The command's processes
+# and mounts end, too, because the command has namespaces of its own.
 #
 # Environment: QSKETCH_CHROOTS, the folder that has the releases as chroot-SUITE.  debootstrap makes a
 # missing release, with the mirror and proxy of this machine's apt.  A copy of sid that is older than
@@ -123,8 +123,8 @@ have_base() {
 	exec 9>&-
 }
 
-# Downloaded packages are kept in a folder beside the release.  Every copy has links to the
-# packages, because apt locks the folder that it reads packages from.
+# Downloaded packages are kept in a folder beside the release.  Every copy has a folder of links to
+# the packages, because apt locks the folder from which it reads packages.
 packages=$chroots/packages-$suite
 keep_packages() {
 	find "$copy/packages" -maxdepth 1 -name '*.deb' -exec cp -ln -t "$packages" {} +

@@ -12,7 +12,7 @@
 # behind.  "test" computes the expressions of citus/expressions.txt over a local table and over a
 # distributed table of the same rows.  The results must be equal byte by byte.  If qsketch is not loaded
 # at start, Citus' error is accepted, too.  "time" measures ROWS (2000000) rows in 16 shards: each query
-# runs ROUNDS (9) times, in turn with all others, and the shortest time counts.  A COMMAND runs while the
+# runs ROUNDS (9) times, in turn with all other queries, and the shortest time counts.  A COMMAND runs while the
 # servers listen on ports 5432, 5433 and 5434.
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
@@ -105,7 +105,8 @@ run_tests() {
 	check_file states 'states of users: refused or combined, as expected'
 }
 
-# Checks servers that do not load qsketch at start: Citus may refuse only keys of any type, with its error.
+# Checks servers that do not load qsketch at start.  Citus must refuse some expressions, because their
+# aggregates have keys of any type.  All other results must be right.
 without_preload() {
 	local i
 	for i in "${!nodes[@]}"; do

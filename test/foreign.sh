@@ -2,7 +2,7 @@
 #
 # Replaces this system's PostgreSQL server by one of another architecture.
 #
-#	test/foreign.sh ARCH     dpkg's name, like arm64; root, in a system to be thrown away
+#	test/foreign.sh ARCH     ARCH is dpkg's name, like arm64; needs root, in a system to be thrown away
 #
 # The program postgres and its libraries are replaced by ARCH's, which QEMU runs.  Extensions that are
 # built against this PostgreSQL afterwards are built for ARCH.  psql, pg_regress, Perl and the compiler
@@ -31,7 +31,7 @@ die() {
 }
 
 # Installs the compiler, QEMU, and the libraries to link with.  Only downloads PostgreSQL's packages,
-# which cannot be installed together with this system's own.
+# which cannot be installed together with this system's PostgreSQL.
 fetch() {
 	local package
 	dpkg --add-architecture "$arch"

@@ -11,7 +11,7 @@
 #	test/run.sh gpu [NAME...]      SQL tests through the GPU worker, which emulates its GPU
 #	                                   (test/modules/qsketch_emulate), or uses a real one with
 #	                                   QSKETCH_GPU=auto
-#	test/run.sh tap [FILE...]      tests with own servers     sql_tests/t/*.pl
+#	test/run.sh tap [FILE...]      tests that start servers   sql_tests/t/*.pl
 #
 # To run one test, use "make regress REGRESS=merge", "make isolation ISOLATION=iso_rollup", "make
 # regress-gpu REGRESS=merge", "make tap PROVE_TESTS=001_cancel.pl" or "make unit
@@ -65,8 +65,9 @@ check() {
 	if "$@"; then count 1 0; else count 0 1 "$name"; fi
 }
 
-# count_of PLANNED SEEN STATUS KIND [NAME...]: counts SEEN planned tests as passed, and the named
-# tests as failed.  If the status is "failed", counts at least one failure, and names every failure.
+# count_of PLANNED SEEN STATUS KIND [NAME...]: counts SEEN of the PLANNED tests as passed, and all
+# other planned tests as failed.  If STATUS is not 0, counts at least one failure.  Each NAME is a
+# failed test.
 count_of() {
 	local planned=$1 seen=$2 status=$3 kind=$4 lost
 	shift 4
@@ -165,8 +166,8 @@ server_crashes() {
 	grep -E 'PANIC|TRAP|terminated by signal' "$SERVER_HOME/server.log" || :
 }
 
-# not_ok LOG TEST...: prints the tests for which pg_regress did not say "ok".  Until PostgreSQL 15
-# pg_regress prints words of its own; later versions print TAP.
+# not_ok LOG TEST...: prints the tests for which pg_regress did not say "ok".  Up to PostgreSQL
+# 15 pg_regress prints a format of its own; later versions print TAP.
 not_ok() {
 	local log=$1 name
 	shift
@@ -254,7 +255,7 @@ tap_count() {
 }
 
 # Each file is one test, and needs PostgreSQL's Perl modules, IPC::Run and prove.  Two files run at a
-# time, because they mostly wait.  With a real GPU one file runs at a time, because tests assume that
+# time, because tests wait most of the time.  With a real GPU one file runs at a time, because tests assume that
 # all memory of the GPU is free.  TAP_JOBS sets another number of files.
 tap() {
 	local file jobs=2 stage=$SERVER_HOME/tap

@@ -10,8 +10,8 @@
 #	server_stage            copy PostgreSQL, install the extension into the copy
 #	server_start [LINE...]  start the server, with these lines in postgresql.conf
 #	server_restart [LINE...]  start the server again, with further lines
-#	gpu_line DEFAULT        the line of postgresql.conf for a GPU worker: QSKETCH_GPU=emulate
-#	                        emulates its GPU, auto takes the real one
+#	gpu_line DEFAULT        the line of postgresql.conf for a GPU worker.  QSKETCH_GPU=emulate
+#	                        emulates a GPU, and auto uses the real GPU; default: DEFAULT
 #	as_server COMMAND...    run as the user who owns the server
 #
 # Nothing is installed into the system.  PostgreSQL finds its libraries relative to its programs, so a

@@ -5,8 +5,8 @@
  * The bytes are read as a collection, as they are and with the checksum repaired.  An
  * accepted collection must be written with the same bytes.  Then the bytes are used as
  * rows of small numbers.  All methods must find the same pairs in the collection of these
- * rows.  For one set of each collection, the most similar sets are found with and without
- * postings.
+ * rows.  For one set of each collection, searches with and without postings must find the
+ * same most similar sets.
  *
  * test/fuzz/fuzz_sets.c
  */
@@ -17,7 +17,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Compare two searches for the sets most similar to one set; frees the collection. */
+/* Compare the answers of the collection and of its postings for one set; frees the collection. */
 static void
 ask_for_similar(qset_collection *c, uint8_t choice)
 {

@@ -268,7 +268,7 @@ typedef struct Rows
 	qs_cuda_copy_rows there;
 } Rows;
 
-/* Draw one range of rows without a list of tiles for the device, and list the tiles for the CPU. */
+/* Draw a range of rows.  The device gets no list of tiles, and the CPU gets the range's tiles. */
 static void
 draw_alike(uint64_t *state, Rows *rows)
 {

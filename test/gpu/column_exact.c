@@ -99,7 +99,7 @@ add_batches(qs_cuda_exact *exact, uint64_t *state, const uint64_t *key, const ui
 	return status;
 }
 
-/* Returns the next key in the CPU's order, from *at on, that is in the range, or NULL at the end. */
+/* Returns the next key of the range in the CPU's order, and advances *at.  NULL: no key is left. */
 static const counted *
 next_between(const counts *here, uint64_t *at, int64_t least, int64_t most)
 {
@@ -171,7 +171,7 @@ order_alone(uint64_t number, qs_cuda_exact *exact, const counts *here)
 				"orders");
 }
 
-/* Order all keys: those below the bound on the first device, and all larger keys on the second. */
+/* Order keys below the bound on the first device, and all other keys on the second device. */
 static void
 order_both(uint64_t number, qs_cuda_exact *const *exact, uint64_t room, int64_t bound,
 		   const counts *here)
@@ -203,7 +203,7 @@ order_both(uint64_t number, qs_cuda_exact *const *exact, uint64_t room, int64_t 
 				"orders of the first");
 }
 
-/* Add "key" on the second device, and order all keys of both devices, divided at a random bound. */
+/* Add the keys to the second device, and order the keys of both devices, divided at a random bound. */
 static void
 order_with_second(uint64_t number, qs_cuda *second, qs_cuda_exact *exact, uint64_t room,
 				  const uint64_t *key, uint64_t keys, const counts *here)

@@ -300,7 +300,10 @@ fail_open(void)
 	}
 }
 
-/* Check real errors: a table that no device can hold, with a small table after it, and device 1000. */
+/*
+ * Check real errors: a table that no device can hold, and device 1000.  After the first error a small
+ * table must work.
+ */
 static void
 fail_for_real(void)
 {

@@ -92,7 +92,7 @@ use(const life *l, qf_cuda_filter *f, qf_cuda_filter *other, qf_filter *made)
 	return status == QB_OK ? qf_cuda_fetch(f, made, &test_memory) : status;
 }
 
-/* Make an empty filter, load another one, and run all operations. */
+/* Make an empty filter, load a second filter, and run all operations. */
 static qb_status
 live(qs_cuda *gpu, const life *l, qf_filter *made)
 {

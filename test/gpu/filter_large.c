@@ -5,7 +5,8 @@
  * filter_large
  *
  * The keys are in device memory.  The engine chooses how it inserts them: in shared memory,
- * partitioned, or directly.  filter_parity tests small filters, and chooses the way itself.
+ * partitioned, or directly.  filter_parity tests small filters, and also forces or forbids
+ * partitioning.
  *
  * test/gpu/filter_large.c
  */

@@ -134,7 +134,7 @@ insert_parts(test_case *t, const int64_t *weight, size_t count)
 	return status;
 }
 
-/* Insert the keys on the device, transferred in one of four ways, or of three with weights. */
+/* Insert the keys on the device: by one launch, or from pinned, pageable or device memory. */
 static qb_status
 insert_device(test_case *t, const int64_t *weight, size_t count)
 {

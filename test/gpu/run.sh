@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 #
-# Runs the programs that "make gpu-build" built, on a machine with a GPU.  It needs only its folder.
+# Runs the programs that "make gpu-build" built, on a machine with a GPU.  The script
+# needs only its folder.
 #
-#	run.sh test [cases]    parity of random cases, of large ones, and faults
+#	run.sh test [cases]    compares random and large cases with the CPU, and tests faults
 #	run.sh sanitize        small cases under the four tools of compute-sanitizer
 #	run.sh bench [section ...]   benchmark of sketches, written to gpu-bench.tsv in the folder
 #	run.sh sets [section ...]    benchmark of pairs of sets, written to gpu-sets.tsv

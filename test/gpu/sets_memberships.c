@@ -109,7 +109,7 @@ count_pairs(qs_cuda *gpu, qset_cuda_sets *sets)
 	return count;
 }
 
-/* True if the device finds equally many pairs in its collection and in the CPU's, which it loads. */
+/* True if the device finds equally many pairs in its collection and in a copy of the CPU's. */
 static bool
 same_pairs(qs_cuda *gpu, const qset_cuda_memberships *m, const qset_collection *here)
 {

@@ -7,8 +7,8 @@
  *	sketch_groups [first case [number of cases]]
  *	sketch_groups time [keys [groups]]
  *
- * "time" prints how long it takes to add "keys" keys to sketches of 1 MB of "groups" groups, by one
- * launch and by a launch for each sketch.
+ * "time" prints how long it takes to add "keys" keys to "groups" sketches of 1 MB each, by one launch
+ * and by a launch for each sketch.
  *
  * test/gpu/sketch_groups.c
  */
@@ -193,7 +193,7 @@ run_case(groups *g, uint64_t number)
 	free_groups(g);
 }
 
-/* Print the shortest time of ten runs.  A run lasts from its first launch to the end of its last. */
+/* Print the shortest time of ten runs, each from its first launch to the end of its last launch. */
 static void
 time_one(groups *g, const char *name, void (*insert)(groups *g))
 {

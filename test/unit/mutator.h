@@ -2,9 +2,8 @@
  * mutator.h
  *		Choices and small changes of numbers, for making damaged values.
  *
- * mutants.h, filter_mutants.h and sets_mutants.h include this file.  Each of them makes a
- * valid value, changes it in a few positions, repairs its checksum, and tests the
- * validator's answer.
+ * Each header of mutants makes a valid value, changes the value in a few positions, repairs
+ * its checksum, and tests the validator's answer.
  *
  * test_mutants.c and the fuzzers run this file under AddressSanitizer and UBSan.
  *

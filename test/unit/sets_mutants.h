@@ -7,8 +7,8 @@
  * a later number.  Counts in the header change, too.  Then all numbers are encoded again.
  * Sometimes a bit of the result is flipped.
  *
- * If the reader accepts the mutant, it must keep the rules of collection.h, and all
- * operations must work.  mutants.h does the same for sketches.
+ * A mutant that the reader accepts must keep the rules of collection.h, and all operations
+ * must work.  mutants.h does the same for sketches.
  *
  * test/unit/sets_mutants.h
  */

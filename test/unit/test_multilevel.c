@@ -155,7 +155,7 @@ zipf(test_rng *rng, const double *sum, int keys)
 	return test_key((uint64_t) low);
 }
 
-/* Newton's method.  An approximation suffices for the shape of the distribution. */
+/* Returns an approximate square root, by Newton's method.  The distribution need not be exact. */
 static double
 square_root(double x)
 {

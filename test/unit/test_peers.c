@@ -230,8 +230,9 @@ count_min(const uint32_t *cell, uint64_t width, uint64_t seed, uint64_t group, u
 }
 
 /*
- * Check that estimates are at least the exact count, and at most the Count-Min estimate.  A row
- * of Count-Min has "width" counters, in groups of "group" neighbours.
+ * Check that estimates are at least the exact count and at most the Count-Min estimate, and that
+ * some are below it.  A row of Count-Min has "width" positions, and "group" neighbouring positions
+ * share one counter.
  */
 static void
 check_below_count_min(const peer_kind *kind, uint64_t bytes, uint64_t width, uint64_t group,
@@ -273,7 +274,7 @@ conservative_is_below_count_min(void **state)
 	check_below_count_min(&peer_conservative, 12000, 1000, 1, true);
 }
 
-/* A SALSA counter grows to at most four bytes, so Count-Min has groups of four 1-byte counters. */
+/* A SALSA counter has at most four bytes, so four bytes share one counter of the Count-Min sketch. */
 static void
 salsa_is_below_count_min(void **state)
 {

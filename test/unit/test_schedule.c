@@ -230,7 +230,7 @@ check_scheduled(const GpuSlot *slot)
 		REQUIRE(!request[i].there || request[i].born >= born || !is_before(&slots[i], slot));
 }
 
-/* Returns the next request if no device is busy. */
+/* Returns the request that the worker serves next while no device is busy. */
 static GpuSlot *
 next_request(void)
 {
@@ -255,9 +255,9 @@ serve(uint64 us)
 }
 
 /*
- * Serve up to "most" requests together, as the worker would; returns their number.  Each of
- * these requests must be a valid next request after its predecessors.  A single request is not
- * served.
+ * Serve up to "most" requests together, as the worker would.  Each of these requests must be a
+ * valid next request after its predecessors.  Returns the number of requests that could be
+ * served together; if it is 1, no request was served.
  */
 static int
 serve_together(int most)

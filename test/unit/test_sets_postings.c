@@ -181,7 +181,7 @@ best_sets(void **state)
 	test_no_leak();
 }
 
-/* Compare the pairs with the pairs of jobs over all rows. */
+/* The answers for each set must have the pairs that jobs over all rows find for this set. */
 static void
 as_of_jobs(void **state)
 {
@@ -307,7 +307,7 @@ ranks(void **state)
 	test_no_leak();
 }
 
-/* A question for the postings; "plain": for their collection. */
+/* A question to the postings or, if "plain" is true, to the collection of the postings. */
 typedef struct asking
 {
 	qset_postings p;

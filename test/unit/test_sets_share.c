@@ -130,8 +130,8 @@ events_of(const qset_collection *c, uint32_t *later, uint64_t set)
 }
 
 /*
- * Make a collection whose first sets have most of the work, because they are large and come
- * first.
+ * Make a collection whose first sets have most of the work, because these sets are large and
+ * have the most later sets.
  */
 static void
 skewed_collection(qset_collection *c)
@@ -208,7 +208,7 @@ stop_at_once(void *context)
 	return true;
 }
 
-/* Splitting a job calls the interrupt function if it takes long. */
+/* A split of a job that takes long calls the interrupt function. */
 static void
 stops_when_told(void **state)
 {

@@ -163,7 +163,7 @@ methods_of_a_pair(void **state)
 	test_no_leak();
 }
 
-/* The sets exceed the cached levels of a search, and the length of a piece of a path. */
+/* Sets are larger than the top levels that a search caches, and than a piece of a merge path. */
 static void
 methods_of_a_large_pair(void **state)
 {

@@ -2,9 +2,9 @@
  * test_slice.c
  *		Merging slice by slice gives the bytes of merging as a whole.
  *
- * The bytes must be equal wherever slices are cut, whether slices are copied first, and if
- * keys are added between slices.  They must also be equal for slices to which many
- * sketches were added in different orders.
+ * The bytes must be equal for any cuts, with or without copying slices first, and with or
+ * without adding keys between slices.  The bytes must also be equal for slices to which
+ * many sketches were added in different orders.
  *
  * test/unit/test_slice.c
  */

@@ -18,7 +18,7 @@
 /* Tests one mutant; returns true if the mutant was valid. */
 typedef bool (*trial)(mutator *m);
 
-/* Test every "shares"-th mutant; returns the number of valid mutants. */
+/* Test mutants share, share + shares, and so on; returns the number of valid mutants. */
 static uint64_t
 try_share(trial try, uint64_t share, uint64_t shares, uint64_t count)
 {
@@ -36,7 +36,7 @@ try_share(trial try, uint64_t share, uint64_t shares, uint64_t count)
 }
 
 /*
- * Start a process for one share of the mutants.  The process succeeds if no check fails and at
+ * Start a process that calls try_share().  The process succeeds if no check fails and at
  * least 5 % of its mutants are valid.
  */
 static pid_t

@@ -22,9 +22,9 @@ struct qs_cuda_exact
 {
 	qs_cuda *device;
 	uint64 room;
-	uint64 used;   /* items in use: "listed", and single keys behind them */
-	uint64 listed; /* number of distinct keys, sorted by key */
-	Counted *list; /* the list, and single keys after it */
+	uint64 used;   /* number of items of "list": distinct keys and single keys */
+	uint64 listed; /* number of distinct keys in "list" */
+	Counted *list; /* distinct keys, sorted by key, and then single keys */
 	Counted *side; /* output of the next merge */
 	Counted *sum;  /* sum of the slices in this device's range; ordered by count at the end */
 	uint64 found;  /* keys in "sum" */

@@ -26,7 +26,7 @@ void _PG_init(void);
 
 #define ALIGNMENT 64
 
-/* A core makes about 25 million random reads per second outside of its caches. */
+/* Random reads in 20 ms: a core makes about 25 million a second outside of its caches. */
 #define PIECE_WORK 500000
 
 /* Each byte from another device is copied twice and added once. */
