@@ -46,8 +46,8 @@ qb_crc32c_plain(uint32_t crc, const uint8_t *bytes, size_t length)
 #define SSE42 __attribute__((target("sse4.2,pclmul")))
 
 /*
- * STREAM is n, the number of bytes of a stream.  The factors are x^(8n - 33) and x^(16n - 33); see
- * multiply().
+ * STREAM is n, the number of bytes of a stream.  BEHIND_STREAM is x^(8n - 33), and BEHIND_TWO is
+ * x^(16n - 33); multiply() says why 33.
  */
 #define STREAM        1024
 #define BEHIND_STREAM UINT32_C(0x170076FA)
@@ -69,8 +69,8 @@ crc32c_sse42(uint32_t crc, const uint8_t *bytes, size_t length)
 }
 
 /*
- * Returns the product of 63 bits.  For this product the CRC instruction computes the remainder
- * times x^33.
+ * Returns the product of two polynomials, which has 63 bits.  The CRC instruction computes the
+ * remainder of this product times x^33.
  */
 SSE42 static inline uint64_t
 multiply(uint64_t crc, uint32_t factor)

@@ -19,7 +19,10 @@ qb_group_count(uint64_t positions, uint32_t shift)
 	return ((positions - 1) >> shift) + 1;
 }
 
-/* Returns s for "positions" positions, of which "present" are in use. */
+/*
+ * Returns s for "positions" positions, of which "present" are in use.  A group should have
+ * "in_group" positions that are in use.
+ */
 static inline uint32_t
 qb_group_shift(uint64_t positions, uint64_t present, uint64_t in_group, uint32_t least)
 {

@@ -32,7 +32,7 @@ typedef struct qb_test
 	uint16_t column;
 	uint8_t kind;    /* qb_test_kind */
 	uint8_t negated; /* 1: negated, rows pass if the test is false */
-	uint16_t first;  /* QB_TEST_LIST: index of the first number of the list, which ascends */
+	uint16_t first;  /* QB_TEST_LIST: index of the first number of the list; the list ascends */
 	uint16_t count;  /* QB_TEST_LIST: length of the list */
 	int64_t low;
 	int64_t high;
@@ -72,7 +72,7 @@ qb_has_number(const int64_t *number, uint32_t count, int64_t wanted)
 	return count == 1 && *number == wanted;
 }
 
-/* True if the number lies in the range of the test. */
+/* True if the number lies in the range of the test.  test->low is not above test->high. */
 QB_INLINE bool
 qb_in_range(const qb_test *test, int64_t number)
 {

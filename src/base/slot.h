@@ -12,12 +12,12 @@
  * combined with s[2] and s[3] by xor, and then multiplied by each other.  The hash is the xor of
  * the halves of this second product.
  *
- * Why an attacker cannot choose values that share slots.  The attacker can choose only the
- * difference of two values.  The first product turns this difference into a multiple of s[1].
- * Carries in x ^ s[0] decide which multiple.  So both factors of the second product are unknown,
- * and differ by unknown numbers from the factors of the other value.  For any two values, k bits of
- * their hashes agree with a chance of about 2^-k over all secrets.  Values that share a slot in one
- * process are ordinary values in all other processes.
+ * Why an attacker cannot choose values that share slots.  The attacker chooses two values x and y.
+ * The difference of x ^ s[0] and y ^ s[0] depends on s[0], so it is unknown.  The first products
+ * differ by this difference times s[1].  So for x and y both factors of the second product are
+ * unknown and differ by unknown numbers.  For any two values, k bits of their hashes agree with a
+ * chance of about 2^-k over all secrets.  Values that share a slot in one process are ordinary
+ * values in all other processes.
  *
  * This is no cryptographic hash.  An attacker who can time single probes of a process may learn
  * about its secret, but every process has another secret.

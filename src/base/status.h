@@ -19,7 +19,7 @@ typedef enum qb_status
 	/* operations */
 	QB_NO_MEMORY,      /* the caller's allocator returned NULL */
 	QB_TOTAL_OVERFLOW, /* total weight would exceed 2^63 - 1 */
-	QB_UNDERFLOW,      /* a counter would fall below zero; nothing changed */
+	QB_UNDERFLOW,      /* weights would be removed that were never added */
 	QB_MISMATCH,       /* two values differ in parameters or in types of keys; nothing changed */
 	QB_NO_FOLD,        /* n is not the requested n times a power of two */
 	QB_READ_ONLY,      /* no keys can be added to a device part of sf */

@@ -306,7 +306,7 @@ cpu_query(const qf_filter *f, const uint64_t *fingerprint, size_t count, uint32_
 }
 
 /*
- * Remove the keys whose bit is not set from h and "index".  Returns the number of remaining keys.
+ * Remove from h and "index" the keys whose bit is not set.  Returns the number of remaining keys.
  * The array "position" has QF_FETCH_AHEAD elements more than "count".
  */
 static size_t

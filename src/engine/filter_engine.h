@@ -55,8 +55,8 @@ typedef struct qf_engine
 	void (*query)(const qf_filter *f, const uint64_t *fingerprint, size_t count, uint32_t *set);
 
 	/*
-	 * Set found[i] to true if the bits of all positions of key i are set, else to false.  Reading a
-	 * key's bits ends at the first zero bit.
+	 * Set found[i] to true if the bits of all positions of key i are set, else to false.  An engine
+	 * may stop at a key's first zero bit.
 	 */
 	void (*contains)(const qf_filter *f, const uint64_t *fingerprint, size_t count, bool *found);
 

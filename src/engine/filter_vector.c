@@ -2,9 +2,9 @@
  * filter_vector.c
  *		Inner loops of filters with AVX2 or NEON (base/vector.h).
  *
- * The loops for AVX2 are those of filter_avx512.c with four lanes.  A 64-bit product takes three
- * 32-bit products, but one mix of four lanes is still cheaper than four scalar mixes.  AVX2 has no
- * compress instruction, so a branchless loop stores the chosen lanes.
+ * The loops for AVX2 are the loops of filter_avx512.c with four lanes.  A 64-bit product takes
+ * three 32-bit products, but one mix of four lanes is still cheaper than four scalar mixes.  AVX2
+ * has no compress instruction, so a branchless loop stores the chosen lanes.
  *
  * For NEON two loops are vectorized.  unite() unites filters and counts their ones.  blocks_have()
  * looks keys up in blocks.  A block fits into four vectors.  For each position of a draw, a table

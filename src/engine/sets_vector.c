@@ -7,8 +7,8 @@
  * advances to its next block.  If the last elements are equal, both sets advance.  The plain merge
  * handles the elements after the last full block.
  *
- * The merge is the SIMD baseline of the paper that sets/sets.h names (section 4; Lemire, Boytsov
- * and Kurz).  It has wider vectors than that baseline, and no branch that could be mispredicted.
+ * The merge follows the SIMD baseline of the paper that sets/sets.h names (section 4; Lemire,
+ * Boytsov and Kurz), but has wider vectors, and no branch that could be mispredicted.
  *
  * sets_avx512.c includes this file to compile it for AVX-512.  The AVX-512 table has three AVX2
  * functions.  qset_count32_vector() counts 4-byte elements.  A version for AVX-512 would not be
@@ -623,7 +623,7 @@ intersect32(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m, int32_t 
 		   qset_merge32(a, (uint64_t) (end_a - a), b, (uint64_t) (end_b - b), out + common);
 }
 
-/* merge_block32() for elements of 8 bytes. */
+/* Does the work of merge_block32() for elements of 8 bytes. */
 QB_VECTOR_INLINE found64
 merge_block64(const int64_t **a, const int64_t **b)
 {

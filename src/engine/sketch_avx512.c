@@ -4,8 +4,8 @@
  *
  * A bucket of sub_warp is one vector of 32 bytes, a bucket of half_warp one vector of 64 bytes, and
  * a bucket of warp two vectors of 64 bytes.  Each vector of a key's bucket costs a load, an
- * addition under the key's mask, and a store.  Before these loops, loops that the compiler
- * vectorizes with eight keys compute the hashes, buckets and masks of the whole batch.
+ * addition under the key's mask, and a store.  First the hashes, buckets and masks of the whole
+ * batch are computed, in loops that the compiler vectorizes for eight keys.
  *
  * A key costs at least one cache line, which is read and written.
  *
@@ -114,8 +114,9 @@ add32(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 /* ---- multilevel ---- */
 
 /*
- * The number of marks of buckets.  Several buckets share a mark.  So a key may be selected although
- * only a counter of another bucket was raised.
+ * The number of marks.  A bucket's mark says that a later key has raised a counter to the limit.
+ * Several buckets share a mark.  So a key may be selected although only a counter of another bucket
+ * was raised.
  */
 #define MARKS 8192
 
@@ -131,7 +132,7 @@ typedef struct watch
 /* Masks of counters, for one key that is being added. */
 typedef struct sight
 {
-	uint32_t low_below; /* counters of the bucket whose low part is below that of the limit */
+	uint32_t low_below; /* counters of the bucket whose low part is below the limit's low part */
 	uint32_t below;     /* not 0: a counter of the key is below the limit */
 	uint32_t lifted;    /* not 0: the key may have raised a counter to the limit */
 } sight;
@@ -154,8 +155,8 @@ typedef struct addend
 } addend;
 
 /*
- * Write the indexes of the bytes that are not 0, ascending.  Returns their number.  Reads whole
- * vectors, so the bytes after "count" must be 0.
+ * Write the indexes of the bytes that are not 0, ascending.  Returns the number of indexes.  Reads
+ * whole vectors, so the bytes after "count" must be 0.
  */
 AVX512 QB_INLINE size_t
 numbers_of(const uint8_t *byte, size_t count, uint32_t *found)
@@ -176,7 +177,7 @@ numbers_of(const uint8_t *byte, size_t count, uint32_t *found)
 	return n;
 }
 
-/* Write the indexes of the batch's keys to select, ascending.  Returns their number. */
+/* Write the indexes of the keys to select, ascending.  Returns the number of these keys. */
 AVX512 QB_INLINE size_t
 watched(watch *w, const uint32_t *bucket, size_t count, uint32_t *found)
 {
@@ -200,14 +201,17 @@ high_bytes(bool wide)
 	return QS_HIGH_COUNTERS * (wide ? 8 : 4);
 }
 
-/* The high buckets of a sketch, as local variables, which stores to counters cannot change. */
+/*
+ * The high buckets of a sketch.  Loops have a local copy, because for the compiler a store to a
+ * counter may change the members of the sketch.
+ */
 typedef struct high_table
 {
 	uint8_t *first;
 	uint64_t used;
 } high_table;
 
-/* qs_high_of() for a constant "wide". */
+/* Does the work of qs_high_of() for a constant "wide". */
 QB_INLINE uint8_t *
 high_of(high_table table, const uint8_t *low, bool wide)
 {

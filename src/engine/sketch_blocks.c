@@ -6,9 +6,9 @@
  * limits the speed of these loops, so AVX-512 would gain nothing.
  *
  * Loops with AVX-512 and BMI2 write blocks.  A counter below 128 is a varint of one byte.  So a
- * block of such counters is written by moving its bytes that are not zero next to each other.  With
- * VBMI2 one instruction moves the bytes of a whole low bucket.  BMI2 moves the bytes of a word, to
- * which eight counters of 4 bytes were narrowed before.
+ * block of such counters is written by moving its nonzero bytes next to each other.  With VBMI2 one
+ * instruction moves the bytes of a whole low bucket.  BMI2 moves the bytes of a word, to which
+ * eight counters of 4 bytes were narrowed before.
  *
  * src/engine/sketch_blocks.c
  */
@@ -124,7 +124,7 @@ present_cells_avx2(const uint8_t *table, uint32_t bytes, uint64_t count)
 
 /*
  * A varint takes one byte for a counter below 128, and two bytes for any other one-byte counter.
- * *apart gets the buckets that have a high bucket, which are not measured.
+ * Buckets with a high index are not measured, and their bits in *apart are set.
  */
 AVX2 static uint64_t
 measure_low_avx2(const uint8_t *low, uint64_t present, uint64_t *apart)
@@ -206,8 +206,8 @@ measure_cells_avx2(const uint8_t *table, uint32_t width, uint64_t present)
 /* ---- writing blocks ---- */
 
 /*
- * Write a mask of "mask_bytes" bytes, and then the bytes of the words that are not zero, which the
- * mask marks.  All bytes are below 128.
+ * Write a mask of "mask_bytes" bytes, and then the nonzero bytes of the words.  The mask has a bit
+ * for each byte of the words.  All bytes are below 128.
  */
 AVX512 QB_INLINE uint8_t *
 put_words(uint8_t *out, const uint64_t *word, uint32_t words, uint32_t mask_bytes)

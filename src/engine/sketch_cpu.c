@@ -2,9 +2,10 @@
  * sketch_cpu.c
  *		The CPU engine of sketches: adds batches, and finds the most frequent keys of a batch.
  *
- * Most keys are below the threshold of the most frequent keys.  While a fast loop adds the batch,
- * it selects the keys at or above the threshold.  A selected key that is a candidate is only
- * counted.  For any other selected key the estimate is computed.
+ * Most keys have estimates below the threshold of the candidates (sketch/top.h).  While a fast loop
+ * adds the batch, the loop selects all keys whose estimates reach the threshold, and possibly other
+ * keys.  A selected key that is a candidate is only counted.  For any other selected key the
+ * estimate is computed.
  *
  * src/engine/sketch_cpu.c
  */
@@ -301,7 +302,7 @@ typedef struct strangers
 } strangers;
 
 /*
- * Count the selected keys that are candidates, and collect the selected keys that are not.  Every
+ * Count the selected keys that are candidates, and collect all other selected keys.  Every
  * candidate has an estimate of at least the threshold, so only selected keys can be candidates.
  */
 static void
@@ -325,8 +326,8 @@ count_known(qs_top *top, const uint64_t *fingerprint, const int64_t *weight,
 }
 
 /*
- * Count a candidate.  The key may have become a candidate earlier in this batch.  If the key is no
- * candidate, and its estimate is above the threshold, make the key a candidate.
+ * Count a row of a key that is a candidate, perhaps since an earlier row of the batch.  Make any
+ * other key a candidate if its estimate is above the threshold, and its weight is not 0.
  */
 static qb_status
 count_key(qs_top *top, const qs_sketch *sk, uint64_t fingerprint, int64_t weight, int64_t estimate,

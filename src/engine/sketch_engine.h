@@ -5,10 +5,10 @@
  * Other layers change a sketch only through its engine.  An engine changes a qs_sketch in place.
  * Keys are fingerprints, in batches of any size.  All engines give byte-identical sketches.
  *
- * A dense sketch whose tables are on a device is "remote".  Only insert() and merge() of the same
- * engine accept a remote sketch.  materialize() copies the tables back.  On the CPU, materialize()
- * finishes deferred merges.  After materialize() a sketch has its tables in memory, so reading
- * needs no engine.
+ * A dense sketch whose tables are on a device is "remote".  Only insert(), remove() and merge() of
+ * the same engine accept a remote sketch.  materialize() copies the tables back.  On the CPU,
+ * materialize() finishes deferred merges.  After materialize() a sketch has its tables in memory,
+ * so reading needs no engine.
  *
  * src/engine/sketch_engine.h
  */
@@ -113,8 +113,9 @@ qs_top_batch_done(qs_top *top)
  * explicit sketch's table of masks, and changes nothing else of that sketch.
  *
  * False: the result would not be compact, or this function cannot know whether the result would be
- * compact.  Reasons are few distinct keys, more keys than buckets, a structure whose keys have
- * counters in several buckets, a total out of range, or no memory.
+ * compact.  Reasons are few distinct keys, more keys than buckets, a body that is too large, a
+ * sketch that is not explicit, a structure whose keys have counters in several buckets, a total out
+ * of range, or no memory.
  */
 extern bool qs_compact_from_keys(qs_sketch *made, const qb_memory *memory, qs_sketch *sk,
 								 const uint64_t *fingerprint, const int64_t *weight, size_t count);

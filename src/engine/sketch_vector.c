@@ -2,9 +2,9 @@
  * sketch_vector.c
  *		Inner loops of sketches with AVX2 or NEON (base/vector.h).
  *
- * The loops are those of sketch_avx512.c for the bucketed structures, with eight or four counters
- * at a time, and for merging multilevel.  AVX2 and NEON have no mask registers.  So each lane
- * compares the mask with its own bit, and becomes all ones or all zeros.
+ * The loops add keys to warp, half_warp and sub_warp, with eight or four counters at a time, and
+ * merge multilevel sketches, as in sketch_avx512.c.  AVX2 and NEON have no mask registers.  So each
+ * lane compares the mask with its own bit, and becomes all ones or all zeros.
  *
  * src/engine/sketch_vector.c
  */
@@ -77,8 +77,8 @@ add32(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 /*
  * Add v to a vector of counters, or subtract v.  A byte has carried if its sum is less than the
  * number that was added.  A byte has borrowed if it was less than the number that was subtracted.
- * Returns all ones in the bytes that carried or borrowed.  Unless "carries" is NULL, adds 1 to its
- * counters of these bytes.
+ * Returns all ones in the bytes that carried or borrowed.  Unless "carries" is NULL, adds 1 to the
+ * bytes of "carries" that carried.
  */
 QB_VECTOR_INLINE qb_u8s
 add_bytes(uint8_t *into, qb_u8s v, bool negative, uint8_t *carries)

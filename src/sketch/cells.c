@@ -13,9 +13,9 @@
  *
  * In warp, half_warp and sub_warp a key has one bucket, and owns the d counters of this bucket that
  * its mask selects.  Paper: Algorithms 2 and 3.  The table has n buckets of m counters, where m is
- * 32, 16 or 8.  An operation accesses 4, 2 or 1 neighbouring sectors of 32 bytes, while thread
- * accesses d random sectors.  The keys of a bucket share its counters, so estimates are less
- * accurate than the estimates of thread.  The error grows as m gets smaller.
+ * 32, 16 or 8.  With counters of 4 bytes, an operation accesses 4, 2 or 1 neighbouring sectors of
+ * 32 bytes, while thread accesses d random sectors.  The keys of a bucket share its counters, so
+ * estimates are less accurate than the estimates of thread.  The error grows as m gets smaller.
  *
  * Invariants: the sum of a bucket's counters is d times the weight of its keys, and no counter
  * exceeds this weight.  The sum of the table is d * N.
@@ -261,7 +261,7 @@ add_all(uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, uint
 		add_each(into, false, from, false, count, negative);
 }
 
-/* True if a subtraction leaves no negative counter, and all buckets obey the rule of qs_tally. */
+/* True if after a subtraction no counter is negative, and all buckets obey the rule of qs_tally. */
 static bool
 covers(const uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, layout all)
 {

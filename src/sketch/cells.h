@@ -3,9 +3,9 @@
  *		Loops and table arithmetic of structures with plain counters.
  *
  * In every structure but multilevel a key owns d counters of a table.  Each structure has a
- * function that locates these counters (qs_cells), and shares the loops of this file.  Most callers
- * pass constants as this function and as "wide", so the compiler makes a specialized loop for each
- * caller.
+ * function that locates these counters (qs_locate), and shares the loops of this file.  Most
+ * callers pass constants as this function and as "wide", so the compiler makes a specialized loop
+ * for each caller.
  *
  * This file also declares the arithmetic on whole tables: adding, widening, writing and checking.
  *
@@ -16,7 +16,7 @@
 
 #include "sketch/structure.h"
 
-/* Writes the indexes of the d counters that hv owns to "cell". */
+/* Writes to "cell" the indexes of the d counters that hv owns. */
 typedef void (*qs_locate)(const qs_sketch *sk, uint64_t hv, uint64_t *cell);
 
 /* A table of counters, and the function that locates a key's counters. */

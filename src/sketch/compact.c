@@ -11,7 +11,7 @@
 /* A group has at least 2^SHIFT_MIN blocks. */
 #define SHIFT_MIN 4
 
-/* A group should have about this many present blocks. */
+/* A group has at least this many present blocks on average, if the sketch has so many. */
 #define PRESENT_IN_GROUP 16
 
 qs_block_layout
@@ -137,7 +137,7 @@ add_small(qs_sketch *into, uint32_t width, const qs_small_block *block)
 	return QB_OK;
 }
 
-/* The largest number of blocks of one key that wait while their buckets are prefetched. */
+/* The maximum number of one-key blocks that wait while their buckets are prefetched. */
 #define WAITING 64
 
 typedef struct waiting

@@ -25,7 +25,7 @@
  *
  * The body, little-endian:
  *
- *	4 * groups bytes	for each group, where its data end, from the end of this table
+ *	4 * groups bytes	for each group, the end of its data, counted from the end of this table
  *	data				for each present block, in their order:
  *						- varint: the number of absent blocks since the preceding present block,
  *						  or since the start of the group
@@ -41,7 +41,7 @@
  * written in dense encoding.
  *
  * To find a key, a reader reads the ends of the key's group, and the data of the group.  A group
- * has about 16 present blocks on average.  An attacker can choose keys whose blocks are all in one
+ * has 16 to 32 present blocks on average.  An attacker can choose keys whose blocks are all in one
  * group.  Then the group has at most about sqrt(16 * blocks) present blocks.  Reading so many
  * blocks takes up to a millisecond.
  *
@@ -201,8 +201,8 @@ qs_mask_bits(uint32_t mask)
 }
 
 /*
- * Reads up to eight counters if each has one byte.  Returns the number of counters read, or 0 if a
- * counter has more bytes.  Eight bytes must be readable.
+ * Reads up to eight counters if each of them has one byte.  Returns the number of counters read, or
+ * 0 if one of them has more bytes.  Eight bytes must be readable.
  */
 QB_INLINE uint32_t
 qs_next_bytes(qs_block_reader *r, uint64_t *value, uint32_t most)

@@ -6,7 +6,7 @@
  * So the first pass over the tables only counts bytes.  If most blocks are present, the first pass
  * counts all blocks in loops that vectorize.  If few blocks are present, the first pass finds the
  * present blocks before it counts.  The first pass ends early if the blocks take too many bytes for
- * the compact encoding.
+ * the compact encoding.  All passes process words of 64 neighbouring blocks.
  *
  * The second pass measures the gaps between blocks.  The second pass is needed only if a gap can
  * take two bytes, as in large groups.  The third pass writes.  If the processor has fast loops
@@ -173,8 +173,8 @@ varint_bytes(uint64_t v)
 }
 
 /*
- * Moves to the next word with a present block, unless a present block of the current word was not
- * visited yet.  False: no block is left.
+ * Moves to the next word with a present block, if all present blocks of the current word were
+ * visited.  False: no block is left.
  */
 static bool
 walk_block(walk *w)

@@ -60,7 +60,7 @@ typedef struct qs_block_writer
 
 /*
  * Returns the number of absent blocks between the preceding present block, or the start of the
- * group, and "block".
+ * group, and "block".  "block" is then the preceding present block.
  */
 QB_INLINE uint64_t
 qs_gap_before(qs_gaps *gaps, uint64_t block)
@@ -81,7 +81,7 @@ qs_put_varint(uint8_t *out, uint64_t v)
 	return out;
 }
 
-/* Starts the body of a table of "blocks" blocks, of which "present" blocks will be written. */
+/* Starts the body for a table of "blocks" blocks.  "present" of these blocks will be written. */
 static inline qs_block_writer
 qs_blocks_start(uint64_t blocks, uint64_t present, uint8_t *out)
 {
@@ -120,7 +120,7 @@ qs_blocks_end(qs_block_writer *w)
 /* Number of blocks that are processed together.  Each block has a bit in a word of 64 bits. */
 #define QS_PRESENCE_BITS 64
 
-/* A counter below this takes one byte. */
+/* A counter below QS_SHORT takes one byte.  In a short block all counters are below QS_SHORT. */
 #define QS_SHORT 128
 
 /*
@@ -150,7 +150,7 @@ typedef struct qs_block_kernels
 	uint64_t (*measure_cells)(const uint8_t *table, uint32_t width, uint64_t present);
 
 	/*
-	 * Write the blocks of a word whose bits are set, in ascending order.  The first bit stands for
+	 * Write the blocks whose bits are set in the word "bits", in ascending order.  Bit 0 stands for
 	 * block "first".  The functions stop at the first block that is not short, or that might not
 	 * end before "limit".  They return the bits of the blocks that were not written.  put_cells is
 	 * for blocks of 8, 16 or 32 counters of 4 bytes.

@@ -106,8 +106,8 @@ grow(qs_sketch *sk)
 }
 
 /*
- * Makes an entry for a new key: in the empty slot, or in a larger table if the table is full.
- * Returns NULL if memory runs out.
+ * Makes an entry for a new key in the empty slot.  If the table is three quarters full, first
+ * enlarges the table.  Returns NULL if memory runs out.
  */
 static qs_entry *
 new_entry(qs_sketch *sk, qs_entry *slot, uint64_t fingerprint)

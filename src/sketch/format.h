@@ -41,7 +41,7 @@
  *	structure, part, depth, z, masks, n		qs_params_check()
  *	encoding, counter bytes, N				counters have the width that N needs
  *	encoding, part, entries, n				a device part is not explicit; qs_explicit_limit()
- *	encoding, blocks						only compact bytes count blocks
+ *	encoding, blocks						the number of blocks is 0 unless compact
  *	family, collation, N					without keys there is neither collation nor weight
  *	all of these, length					the length of the body follows
  *
@@ -49,8 +49,9 @@
  * text, because only the caller can interpret family numbers.  Functions of two sketches first call
  * qs_mergeable(), or a check that ignores n.
  *
- * The bytes depend only on the parameters and on the multiset of keys.  Parameters and keys
- * determine encoding, counter width and order.
+ * If keys were only added, the bytes of a full sketch depend only on the parameters and on the
+ * multiset of keys, which determine encoding, counter width and order.  After removals a dense
+ * sketch does not become explicit again.
  *
  * src/sketch/format.h
  */

@@ -9,11 +9,12 @@
  * the threshold, and its count is not larger than its estimate.
  *
  * The threshold is computed from the estimates of a sample of rows.  A key with estimate e has
- * about e rows.  If r sampled rows have this estimate, and each stands for s rows, the rows belong
- * to about r * s / e keys.  If keys share counters, their estimates are larger than their counts.
- * The estimate of the number of keys is then too low, perhaps by a factor of hundreds.  The table
- * has enough slots for this larger number of keys, too.  A full table drops keys, and records the
- * largest estimate of a dropped key.  The counts of all keys with larger estimates are complete.
+ * about e rows.  If r sampled rows have estimate e, and each sampled row stands for s rows, the
+ * rows belong to about r * s / e keys.  If keys share counters, their estimates are larger than
+ * their counts.  The estimate of the number of keys is then too low, perhaps by a factor of
+ * hundreds.  So a table has about 1024 slots for each requested key, within limits.  A full table
+ * drops keys, and records the largest estimate of a dropped key.  The counts of all keys with
+ * larger estimates are complete.
  *
  * At the end the keys with the largest counts are collected.  Their number is at least the
  * requested number, if enough keys were counted.
@@ -63,7 +64,7 @@
 typedef struct qs_frequent_key
 {
 	uint64_t key;
-	uint64_t times; /* 0: the slot is free */
+	uint64_t times; /* count of the key; in a table 0: no key */
 } qs_frequent_key;
 
 /* Limits for the keys that were not collected, and the number of collected keys. */
@@ -161,7 +162,7 @@ qs_frequent_floor(int64_t total, uint64_t slots)
 }
 
 /*
- * Chooses which keys to collect: all keys, or only those with counts above head->left_out.  keys[i]
+ * Chooses which keys to collect: all keys, or only keys with counts above head->left_out.  keys[i]
  * is the number of keys with a count of step i.  Sets head->left_out and head->count, the number of
  * keys to collect.
  */

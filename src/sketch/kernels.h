@@ -2,10 +2,10 @@
  * kernels.h
  *		The inner loops of sketches on the CPU, one table for each instruction set.
  *
- * A table has fast loops for hashing, for adding a batch, and for merging multilevel sketches.  If
- * a table has no fast loop, the plain loop of the structure (qs_ops.add) is used.  The files
- * engine/sketch_*.c define the tables, and engine/sketch_cpu.c chooses one.  All tables compute the
- * same bytes.
+ * A table has fast loops for hashing, for adding a batch, for merging multilevel sketches, and for
+ * selecting keys with large estimates.  If a table has no fast loop, the plain loop of the
+ * structure (qs_ops.add) is used.  The files engine/sketch_*.c define the tables, and
+ * engine/sketch_cpu.c chooses one.  All tables compute the same bytes.
  *
  * src/sketch/kernels.h
  */
@@ -48,7 +48,7 @@ typedef struct qs_kernels
 	qs_accumulate accumulate;
 } qs_kernels;
 
-/* The tables for AVX2 or NEON, and for AVX-512, if built for such a processor. */
+/* The tables for AVX2 or NEON, and for AVX-512.  A build has the tables of its architecture. */
 extern const qs_kernels qs_kernels_vector;
 extern const qs_kernels qs_kernels_avx512;
 

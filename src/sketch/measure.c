@@ -211,13 +211,13 @@ choices(uint32_t n, uint32_t k)
 }
 
 /*
- * Returns the factor by which two keys of a bucket have equal masks more often than with masks from
- * all C(m, d).  Let H be the number of masks in the table.  Two keys draw the same mask of the
- * table with chance 1/H.  Each key rotates this mask independently (params.h), and the rotated
- * masks are equal with chance o / C(m, d).  Here o is the number of classes of masks.  A class has
- * all rotations of a mask.  By Burnside's lemma o is the mean, over all rotations, of the number of
- * masks that a rotation leaves unchanged.  If two keys draw different masks, the rotated masks are
- * equal with chance 1 / C(m, d).
+ * Returns the chance that two keys of a bucket have equal masks, divided by the chance with masks
+ * drawn from all C(m, d) masks.  Let H be the number of masks in the table.  Two keys draw the same
+ * mask of the table with chance 1/H.  Each key rotates this mask independently (params.h), and the
+ * rotated masks are equal with chance o / C(m, d).  Here o is the number of classes of masks.  A
+ * class has all rotations of a mask.  By Burnside's lemma o is the mean, over all rotations, of the
+ * number of masks that a rotation leaves unchanged.  If two keys draw different masks, the rotated
+ * masks are equal with chance 1 / C(m, d).
  */
 static double
 mask_repeats(const qs_sketch *sk)
@@ -597,7 +597,7 @@ build_model(qs_sketch *model, const qs_params *params, double in_bucket, const q
 	return status == QB_OK ? fill_model(model, keys, &g) : status;
 }
 
-/* Computes the error of a sketch.  Its number of keys per bucket is "times" the model's number. */
+/* Computes the error of a sketch that has "times" as many keys per bucket as the model. */
 static qb_status
 measure_model(qs_forecast *forecast, const qs_sketch *model, double times, double confidence,
 			  const qb_memory *memory)

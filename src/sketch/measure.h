@@ -2,9 +2,9 @@
  * measure.h
  *		Measures the noise of a sketch, and computes errors, unbiased estimates and forecasts.
  *
- * A bin is a range of distances.  Each distance below 512 has a separate bin.  Above 512 each
- * doubling of the distance has 2^8 bins, so a bin's width is at most 1/256 of its distances.  There
- * are 14,592 bins for all distances below 2^64.
+ * A bin is a range of distances of noise from the least noise.  Each distance below 512 has a
+ * separate bin.  Above 512 each doubling of the distance has 2^8 bins, so a bin's width is at most
+ * 1/256 of its distances.  There are 14,592 bins for all distances below 2^64.
  *
  * src/sketch/measure.h
  */
@@ -54,9 +54,9 @@ qs_bin_start(uint32_t bin)
  * chance that this noise exceeds a limit is at most the chance for the whole table.
  *
  * A confidence applies to one key that was chosen without knowledge of the sketch.  Among n probed
- * keys, those with the largest estimates tend to have the most noise.  So an error for probed keys
- * must hold for all n keys.  It holds if the noise of each key exceeds the error with a chance of
- * at most (1 - confidence) / n.  The keys need not be independent.
+ * keys, the keys with the largest estimates tend to have the most noise.  So an error for probed
+ * keys must hold for all n keys.  It holds if the noise of each key exceeds the error with a chance
+ * of at most (1 - confidence) / n.  The keys need not be independent.
  *
  * Masks come from a table (params.h).  So a key has the mask of a heavy key somewhat more often
  * than if masks were drawn from all C(m, d) masks.  The effect matters for rare, large noise.  So
@@ -73,10 +73,10 @@ qs_bin_start(uint32_t bin)
  * For several probes it is the end of the bin.  If a confidence is between the chances of two
  * counts, the error is the larger count, and holds more often than requested.
  *
- * Estimates of a full or device part of sf come from slim counters.  The noise of heavy keys in
- * slim counters is smaller than the noise of absent keys.  So the error of heavy keys holds more
- * often than requested.  For one probe, masks are treated as drawn from all C(m, d) masks.  This
- * treatment is nearly right if the table has at least C(m, d) / m masks.
+ * Estimates of full sf sketches and of device parts come from slim counters.  The noise of heavy
+ * keys in slim counters is smaller than the noise of absent keys.  So the error of heavy keys holds
+ * more often than requested.  For one probe, masks are treated as drawn from all C(m, d) masks.
+ * This treatment is nearly right if the table has at least C(m, d) / m masks.
  *
  * Derivations and measured calibration: docs/engineering/accuracy.md.
  */
@@ -89,7 +89,7 @@ typedef struct qs_noise
 	uint64_t base;            /* least noise, at which the bins begin */
 	uint64_t most;            /* largest noise */
 	uint64_t buckets;         /* number of buckets read */
-	double repeats;           /* factor by which keys share masks more often than by chance */
+	double repeats;           /* chance of equal masks, relative to masks drawn from all C(m, d) */
 	double mean;              /* expected noise */
 	double mean_weight;       /* weight of the mean in unbiased estimates */
 	double *average_estimate; /* device part: average estimate, by ascending counts */
@@ -120,8 +120,8 @@ extern double qs_noise_mean(const qs_noise *noise);
 
 /*
  * Returns the least error that the noise does not exceed, with at least this confidence (0 to 1).
- * If probes is 1, the confidence applies to one key.  Otherwise it applies to all of "probes"
- * distinct keys together.
+ * If probes is 1, the confidence applies to one key.  If probes is larger, the confidence applies
+ * to "probes" distinct keys together.
  */
 extern int64_t qs_noise_error(const qs_noise *noise, double confidence, uint64_t probes);
 
@@ -147,7 +147,7 @@ extern void qs_values_sort(uint64_t *value, uint32_t count);
  */
 extern void qs_subset_chances(uint32_t count, uint32_t k, double *chance);
 
-/* Averages the minimum of k values over all choices of k of "count" ascending values. */
+/* Returns the mean, over all choices of k of "count" ascending values, of their minimum. */
 extern double qs_subset_minimum(const uint64_t *value, uint32_t count, uint32_t k);
 
 /*
@@ -168,9 +168,9 @@ extern uint32_t qs_fat_chances(const uint64_t *cell, uint32_t stride, const uint
 extern uint64_t qs_noise_buckets(const qs_sketch *sk, uint64_t probes);
 
 /*
- * Measures a sketch, owned or view.  If "probes" is 1, the noise gives errors of one probe, else of
- * any number of probes.  QB_NO_MEMORY is the only error.  Unbiased estimates need qs_noise_init()
- * instead.
+ * Measures an owned sketch or a view that is not compact.  If "probes" is 1, the noise gives errors
+ * of one probe, else of any number of probes.  QB_NO_MEMORY is the only error.  Unbiased estimates
+ * need qs_noise_init() instead.
  */
 extern qb_status
 qs_noise_measure(qs_noise *noise, const qs_sketch *sk, uint64_t probes, const qb_memory *memory);
@@ -208,8 +208,8 @@ extern qb_status
 qs_noise_init(qs_noise *noise, const qs_sketch *sk, uint64_t probes, const qb_memory *memory);
 
 /*
- * Returns an unbiased estimate, which is exact for explicit sketches.  "noise" may be NULL if
- * qs_unbiased_needs_noise() is false.
+ * Returns an unbiased estimate, which is exact for explicit sketches.  The sketch is not compact.
+ * "noise" may be NULL if qs_unbiased_needs_noise() is false.
  */
 extern double
 qs_estimate_unbiased(const qs_sketch *sk, const qs_noise *noise, uint64_t fingerprint);

@@ -79,8 +79,8 @@ empty_dense(qs_sketch *to, const qs_sketch *like, uint64_t n, int64_t total)
 }
 
 /*
- * Adds a bucket of a walk to a dense sketch, in which this bucket is zero, in blocks of "width"
- * counters.
+ * Adds the current bucket of a walk, block by block, to a dense sketch in which this bucket is
+ * zero.  A block has "width" counters.
  */
 static qb_status
 put_bucket(qs_sketch *to, const qs_walk *walk, uint32_t width)
@@ -325,7 +325,8 @@ slice_of(const qs_sketch *sk, qs_slice units)
 /*
  * Allocates the high buckets that adding to a slice may need.  A bucket needs a high bucket if it
  * will have a counter of 256 or more, or if it has a high bucket in "from".  For a slice in place,
- * accumulate() would take the slice's number of buckets for the limit, and allocate too few.
+ * accumulate() would allocate at most one high bucket for each bucket of the slice, which can be
+ * too few.
  */
 static qb_status
 reserve(qs_sketch *into, qs_slice to, const qs_sketch *from)

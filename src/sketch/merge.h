@@ -48,6 +48,7 @@ extern qb_status qs_merge_deferred(qs_sketch *into, const qs_sketch *from);
 
 /*
  * into -= from, with the rules of qs_merge().  QB_UNDERFLOW leaves the counts of "into" unchanged.
+ * QB_READ_ONLY: "into" is a device part of sf.
  */
 extern qb_status qs_subtract(qs_sketch *into, const qs_sketch *from);
 

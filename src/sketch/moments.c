@@ -5,11 +5,12 @@
  *
  * moments.h has the derivations.
  *
- * The variance of a bucket's product is k * S.  S is the sum, over pairs of different keys x and y,
- * of f_x f_x g_y g_y + f_x g_x f_y g_y.  Let F and G be the second moments of the bucket's counts
- * in the two sketches.  Then S is F * G, plus the square of the bucket's product, minus the
- * contribution of single keys to both terms.  k is the variance of the number of counters that two
- * keys share, divided by the square of d - d * d / m.  For plain counters k is 1 / (m - 1).
+ * A bucket's product is its estimate of J, and has the variance k * S.  S is the sum, over pairs of
+ * different keys x and y, of f_x f_x g_y g_y + f_x g_x f_y g_y, where f and g are the keys' counts
+ * in the two sketches.  Let F and G be the second moments of the bucket's counts in the two
+ * sketches.  Then S is F * G, plus the square of the bucket's product, minus the contribution of
+ * single keys to both terms.  k is the variance of the number of counters that two keys share,
+ * divided by the square of d - d * d / m.  For plain counters k is 1 / (m - 1).
  *
  * If one heavy key has nearly all of a second moment, its counters can be recognized and are
  * treated separately.  Keys of all other buckets are treated as light, which overestimates the
@@ -327,8 +328,8 @@ row_term(const row *r, double n)
 }
 
 /*
- * Adds "times" counters that are zero in both sketches.  Adds the counters one by one, because each
- * addition rounds.  A multiplication by "times" would round differently.
+ * Adds "times" counters that are zero in both sketches.  Adds the counters one by one, so that the
+ * sum is rounded as if the walks visited all counters.
  */
 static void
 count_zeros(row *r, double a, double b, uint64_t times, const qb_memory *memory)
@@ -353,7 +354,7 @@ count_zeros(row *r, double a, double b, uint64_t times, const qb_memory *memory)
 }
 
 /*
- * Returns the number of the first bucket before "end" that one of the walks has reached, or "end".
+ * Returns the smaller of the walks' current buckets, or "end" if no current bucket is before "end".
  */
 static uint64_t
 first_of(const qs_walk *a, const qs_walk *b, uint64_t end)
@@ -365,7 +366,7 @@ first_of(const qs_walk *a, const qs_walk *b, uint64_t end)
 
 /*
  * Returns the counter of a bucket, and moves the walk to the next bucket.  Returns 0 if the walk
- * has not reached the bucket.
+ * has skipped the bucket, which is then zero.
  */
 static uint64_t
 take_counter(qs_walk *walk, uint64_t bucket)
@@ -548,7 +549,7 @@ zeros_of(const qs_sketch *sk)
 		zeros){ .counters = m * cells * n, .bucket = m * cells, .p = p->depth / (m * cells * n) };
 }
 
-/* Returns the number of nonzero counters of a compact sketch, which are the stored counters. */
+/* Returns the number of nonzero counters of a compact sketch.  Only these counters are stored. */
 static uint64_t
 count_compact(const qs_sketch *view, const qb_memory *memory)
 {
@@ -588,8 +589,8 @@ zeros_in(const qs_sketch *sk, const qb_memory *memory)
 }
 
 /*
- * Sets both[t] to the chance that a rotated mask selects both a given counter and the counter t
- * positions further.
+ * Sets both[t], for t = 1 .. m - 1, to the chance that a rotated mask selects both a given counter
+ * and the counter t positions further.
  */
 static void
 measure_masks(const qs_sketch *sk, double *both)
@@ -613,8 +614,8 @@ measure_masks(const qs_sketch *sk, double *both)
 }
 
 /*
- * Returns P(both zero) / q^2 - 1 for two counters, both of which a key owns with chance s.  p is
- * less than 1.
+ * Returns P(both zero) / q^2 - 1 for two counters (moments.h).  A key owns both counters with
+ * chance s.  p is less than 1.
  */
 static double
 excess(const zeros *l, double s, double keys)
@@ -646,7 +647,7 @@ static double
 variance_of(const qs_sketch *sk, const zeros *l, double keys)
 {
 	double q = exp(keys * log1p(-l->p));
-	double others; /* sum of excess() over all pairs of a given counter and another one */
+	double others; /* sum of excess() over all pairs of a given counter and another counter */
 
 	if (qs_has_rows(sk->params.structure))
 		others = ((double) sk->params.n - 1) * excess(l, 0, keys);

@@ -21,12 +21,12 @@
  * of sf has m = 8 z cells.
  *
  * The standard error is computed from the moments of each bucket's counters.  A key that has nearly
- * all weight of a bucket is treated separately.  Results for explicit sketches are exact, with a
- * standard error of 0.
+ * all weight of a bucket is treated separately.  The result for two explicit sketches is exact,
+ * with a standard error of 0.
  *
- * Counters are doubles, and their mean is subtracted before counters are multiplied.  So the
- * rounding error is about 1e-15 of the sum of the products' absolute values.  Exact products are
- * summed in 128 bits and rounded once.
+ * Counters are converted to doubles, and their mean is subtracted before counters are multiplied.
+ * So the rounding error is about 1e-15 of the sum of the products' absolute values.  Exact products
+ * are summed in 128 bits and rounded once.
  *
  * Derivations and measured calibration: docs/engineering/accuracy.md.
  *

@@ -247,7 +247,7 @@ write(const qs_sketch *sk, bool wide, uint8_t *out)
 
 /*
  * True if the sum of the bucket is d times a weight that no counter exceeds.  Subtracts the sum
- * from *rest, the sum of all later buckets.
+ * from *rest, which becomes the sum of all later buckets.
  */
 static bool
 check_bucket(const qs_sketch *sk, const uint8_t *low, const uint8_t *high, unsigned __int128 *rest)
@@ -271,7 +271,7 @@ check_bucket(const qs_sketch *sk, const uint8_t *low, const uint8_t *high, unsig
 	return true;
 }
 
-/* check_bucket() for a bucket without a high bucket.  The loop vectorizes. */
+/* Does the work of check_bucket() for a bucket without a high bucket.  The loop vectorizes. */
 static bool
 check_low(const uint8_t *low, uint32_t depth, unsigned __int128 *rest)
 {

@@ -447,7 +447,7 @@ qs_highs_of(const qs_sketch *sk)
 	return highs;
 }
 
-/* qs_ops.accumulate with the given low_add, which is a constant at each call. */
+/* Implements qs_ops.accumulate by low_add, which is a constant at each call. */
 QB_INLINE qb_status
 qs_multilevel_accumulate_by(qs_sketch *into, const qs_sketch *from, bool negative,
 							qs_low_add low_add)

@@ -162,7 +162,7 @@ qs_mask_count(const qs_params *p)
 	return UINT32_C(1) << p->log2_masks;
 }
 
-/* True if the sketch has a fat table, as a full sketch and a host part of sf have. */
+/* True for a full sketch and a host part of sf, which have a fat table. */
 static inline bool
 qs_has_extra(const qs_params *p)
 {

@@ -287,7 +287,10 @@ qs_bucket_read(const qs_sketch *sk, qs_side side, uint64_t bucket, uint64_t *val
 
 /* ---- dense ---- */
 
-/* Finds the next block of buckets that has a nonzero bucket.  False: no such block is left. */
+/*
+ * Moves to the next block of 64 buckets that has a nonzero bucket, if all nonzero buckets of the
+ * current block were read.  False: no nonzero bucket is left.
+ */
 static bool
 next_block(qs_walk *walk)
 {

@@ -12,9 +12,9 @@
  *		estimate = qs_estimate_stored(&view, hv, &source);
  *
  * A dense sketch is read at one offset, or at two if the bucket has a high bucket, or at d for
- * thread.  A compact sketch is read at two offsets, or at 2d for thread.  The first piece has the
- * start and the end of a group's data.  The second piece is the group's data, up to the key's
- * block.
+ * thread.  Of a compact sketch, two pieces are read for each group with blocks of the key (thread:
+ * for each row).  The first piece has the start and the end of the group's data.  The second piece
+ * is the group's data, up to the key's blocks, in reads of at most 1 kB.
  *
  * src/sketch/pieces.h
  */
@@ -31,7 +31,8 @@ typedef struct qs_source
 } qs_source;
 
 /*
- * Returns the estimate of a key in a dense or compact sketch, of which only the header was opened.
+ * Returns the estimate of a key in a dense or compact sketch.  Only the header of the sketch was
+ * opened.
  */
 extern int64_t qs_estimate_stored(const qs_sketch *view, uint64_t hv, const qs_source *source);
 
@@ -67,10 +68,10 @@ extern void qs_bucket_read(const qs_sketch *sk, qs_side side, uint64_t bucket, u
 /*
  * ---- walking over the buckets of a sketch that are not all zero ----
  *
- * A walk visits only nonzero buckets, which are those with a nonzero counter.  In a sketch of few
- * keys most buckets are zero.  In tables a walk skips up to 64 zero buckets in one step.  In
- * compact encoding zero buckets take no step, so the time grows with the bytes of the value, not
- * with the size of the sketch.
+ * A walk visits only nonzero buckets: buckets that have a nonzero counter.  In a sketch of few keys
+ * most buckets are zero.  In tables a walk skips up to 64 zero buckets in one step.  In compact
+ * encoding zero buckets take no step, so the time grows with the bytes of the value, not with the
+ * size of the sketch.
  *
  * In thread each counter is a bucket of the walk, row after row.
  *

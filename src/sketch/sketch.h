@@ -76,7 +76,10 @@ qs_weight_sum(const int64_t *weight, size_t count)
 /* Returns the estimate of one key.  The sketch may be a view. */
 extern int64_t qs_estimate(const qs_sketch *sk, uint64_t fingerprint);
 
-/* Prefetches the bucket that the estimate of a key will read.  Does nothing for thread. */
+/*
+ * Prefetches a cache line of the bucket that the estimate of a key will read.  Does nothing for
+ * thread, and for sketches without a table.
+ */
 extern void qs_estimate_soon(const qs_sketch *sk, uint64_t fingerprint);
 
 /* Finishes the work that qs_merge_deferred() deferred.  QB_NO_MEMORY: some of this work remains. */

@@ -20,8 +20,8 @@
  *
  * Compact encoding: the form in which most dense sketches are stored (compact.h).  Only views are
  * compact, and sketches that qs_compact_from_keys() makes for writing.  Estimating, copying,
- * merging and subtracting read compact sketches.  Functions that read tables need a copy, which is
- * dense.
+ * merging, subtracting and walks (pieces.h) read compact sketches.  Functions that read tables need
+ * a copy, which is dense.
  *
  * Counters have 4 bytes, or 8 if the total weight N may reach 2^32.  No counter exceeds N, so
  * counters cannot overflow and need no overflow check.
@@ -79,7 +79,7 @@ typedef struct qs_sketch
 
 	uint64_t seed_key; /* qb_seed_key(params.seed) */
 	const struct qs_ops *ops;
-	const qb_memory *memory; /* NULL for a view */
+	const qb_memory *memory; /* view: NULL, or only for pauses */
 	uint32_t *masks;         /* table of H masks; NULL: each mask is computed when needed */
 
 	uint8_t *entries;    /* explicit: hash table of qs_entry; view: sorted entries */

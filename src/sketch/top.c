@@ -12,8 +12,8 @@
 #include "sketch/top.h"
 
 /*
- * A list that is merged without its sketch has at most LISTED_MOST times as many candidates as its
- * capacity.
+ * A list that is merged without its sketch has at most LISTED_MOST times qs_top_capacity()
+ * candidates.
  */
 #define LISTED_MOST 4
 
@@ -387,7 +387,7 @@ sort_candidates(qs_top *top)
 	index_all(top);
 }
 
-/* Lowers the upper bound to the sketch's estimate, which is an upper bound, too. */
+/* Sets key->estimate.  Lowers the upper bound to the estimate, which is an upper bound, too. */
 static void
 tighten(qs_top_key *key, const qs_sketch *sk)
 {

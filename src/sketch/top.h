@@ -16,8 +16,8 @@
  * What the bounds promise.  Each row has a weight, which is 1 by default.  The weight of a key is
  * the sum of its rows' weights.
  *
- *	lower		a candidate's weight is at least this.  It is the exact weight since the key became
- *				a candidate.
+ *	lower		a candidate's weight is at least this.  While rows are only added, it is the
+ *				exact weight since the key became a candidate.
  *	upper		a candidate's weight is at most this: lower + before.  Before the key became a
  *				candidate its weight was at most "before", by its estimate and the bound at that
  *				time.  "upper" never exceeds the sketch's estimate.  "upper" is usually far smaller:
@@ -26,7 +26,7 @@
  *				has the frequent key's estimate, but a small "lower".
  *	bound		a key that is no candidate has at most this weight.  Such a key was refused at
  *				its last occurrence, or was dropped later.  Its estimate at that time was at
- *				most the threshold, and the threshold only grows.
+ *				most the threshold, and the bound is at least this threshold.
  *
  * Why the bounds hold for all weights that are not negative.  Let W be the weight of a key after a
  * batch, and w its weight in this batch.  The whole batch is added to the sketch before candidates
@@ -217,7 +217,7 @@ qs_top_merge(qs_top *into, qs_sketch *sketch, const qs_top *from, const qs_sketc
 
 /*
  * into += from, for two lists of one query.  The caller merges their sketches.  If only one list
- * has a key, its "before" grows by the other list's bound.  So the bounds are wider than those of
+ * has a key, its "before" grows by the other list's bound.  So the bounds may be wider than after
  * qs_top_merge().  "into" may exceed its capacity until qs_top_finish() is called.
  */
 extern qb_status qs_top_merge_list(qs_top *into, const qs_top *from);
@@ -300,7 +300,7 @@ extern void qs_top_open_list(qs_top *view, const uint8_t *bytes);
 #define QS_TOP_AT_VERSION       3
 #define QS_TOP_HEADER_BYTES     64
 
-/* Offsets in an entry.  Its first bytes are those of an explicit sketch's entry. */
+/* Offsets in an entry.  The count in an explicit sketch's entry has the offset of "lower". */
 #define QS_TOP_ENTRY_LOWER  8
 #define QS_TOP_ENTRY_BEFORE 16
 #define QS_TOP_ENTRY_BYTES  24
