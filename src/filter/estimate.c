@@ -12,7 +12,7 @@
 #define EULER_GAMMA   0.57721566490153286
 #define FEW_HARMONICS 16 /* harmonic() uses the series from this n on */
 
-/* 1 + 1/2 + .. + 1/n */
+/* Return 1 + 1/2 + .. + 1/n. */
 static double
 harmonic(uint32_t n)
 {

@@ -14,15 +14,16 @@
  *
  * A filter is either owned, with memory from the caller's allocator, or a read-only view of
  * serialized bytes.  An owned dense filter may be "remote": an engine has its bits on a device.
- * The engine must copy the bits back before any function of this file is called.
+ * The engine must copy the bits back before a function of this file uses the bits.
  *
  * Explicit encoding: the positions of the set bits, in an open-addressing hash table.  Only owned
  * filters are explicit.  With more than qf_explicit_limit() positions the filter becomes dense, and
  * remains dense in memory.
  *
- * Dense encoding: words of 64 bits; position i is bit i % 64 of word i / 64.  In memory a block of
- * a blocked Bloom filter is one cache line.  Serialized bytes are not aligned to cache lines, so a
- * block of a view may cross two lines.
+ * Dense encoding: words of 64 bits; position i is bit i % 64 of word i / 64.  A block of a blocked
+ * Bloom filter is as long as a cache line.  In memory the blocks of all but small filters are
+ * aligned to cache lines.  Serialized bytes are not aligned, so a block of a view may cross two
+ * lines.
  *
  * Compact encoding: the gaps between the set bits (format.h).  Only views are compact.
  *
@@ -84,9 +85,9 @@ extern qb_status qf_copy(qf_filter *to, const qf_filter *from, const qb_memory *
 extern qb_status qf_make_dense(qf_filter *f);
 
 /*
- * Add "rows" to the number of rows.  If "rows" is not 0 and "countable" is false, or the filter is
- * a Bloom filter, the number becomes QF_ROWS_UNKNOWN.  QB_TOTAL_OVERFLOW leaves the filter
- * unchanged.
+ * Add "rows" to the number of rows.  0 changes nothing.  If "countable" is false, or the filter is
+ * a Bloom filter, any other number of rows makes f->rows QF_ROWS_UNKNOWN.  QB_TOTAL_OVERFLOW leaves
+ * the filter unchanged.
  */
 extern qb_status qf_count_rows(qf_filter *f, int64_t rows, bool countable);
 
@@ -226,15 +227,15 @@ extern void qf_explicit_query(const qf_filter *f, const uint64_t *fingerprint, s
 /*
  * ---- the inner loops on the CPU, one table for each instruction set ----
  *
- * filter.c has the plain table; engine/filter_*.c have the fast tables and choose one.  All tables
- * give the same bits.  The inline functions are the plain loops.  Fast loops call the plain loops
- * for the last elements, which do not fill a vector.
+ * filter.c has the plain table; engine/filter_*.c have the fast tables and choose a table.  All
+ * tables give the same bits.  The inline functions are the plain loops.  Fast loops call the plain
+ * loops for the last elements, which do not fill a vector.
  */
 
 /* The number of rows, keys or positions that are processed at a time. */
 #define QF_CHUNK 1024
 
-/* Loops prefetch the cache line of the bit that is set this many bits later. */
+/* Loops prefetch the cache line that is accessed this many bits or keys later. */
 #define QF_FETCH_AHEAD 32
 
 /* Up to QF_CHUNK rows. */

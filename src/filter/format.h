@@ -89,8 +89,8 @@ extern uint64_t qf_dense_size(const qf_params *p);
  * ones / 32) groups.  So a group has about 32 to 64 set bits, and a block of a blocked filter lies
  * in one group.  The body, little-endian:
  *
- *	4 * (groups - 1) bytes	for each group but the last one, where its data end, from
- *							the end of this table
+ *	4 * (groups - 1) bytes	for each group except the last, the end of the group's
+ *							data as an offset from the end of this table
  *	data					for each set bit, in ascending order, a varint: the number
  *							of zero bits since the preceding set bit, or since the
  *							start of the group

@@ -118,8 +118,8 @@ extern const char *qf_layout_name(int layout);
 extern int qf_layout_by_name(const char *name, size_t length);
 
 /*
- * Choose the parameters of a Bloom filter (p = 1) for this number of distinct keys.  QB_BAD_ROWS,
- * QB_BAD_SIZE, QB_BAD_RATE or QB_BAD_LAYOUT.
+ * Choose the parameters of a Bloom filter (p = 1) for this number of distinct keys.  Errors:
+ * QB_BAD_ROWS, QB_BAD_SIZE, QB_BAD_RATE and QB_BAD_LAYOUT.
  */
 extern qb_status qf_params_make_bloom(qf_params *p, int64_t keys, double false_positive_rate,
 									  uint64_t seed, int layout);
@@ -145,8 +145,8 @@ extern int qf_params_halvings(uint64_t from, uint64_t to);
 extern int qf_params_foldable(const qf_params *p);
 
 /*
- * Return the number of set bits up to which a filter is a list of positions.  The positions then
- * take at most half of the bytes of the bits.
+ * Return the number of set bits up to which a filter is a list of positions.  Without empty slots,
+ * the positions then take at most half of the bytes of the bits.
  */
 QB_INLINE uint64_t
 qf_explicit_limit(const qf_params *p)

@@ -215,7 +215,7 @@ ActivityNewId(void)
 
 /*
  * Report that this process begins a command.  In a parallel worker "id" is the id of the leader's
- * command. 0: assign a new id.
+ * command.  0: assign a new id.
  */
 ActivityHandle
 ActivityBegin(ActivityCommand command, Oid relation, uint64 id)
@@ -233,7 +233,7 @@ ActivityBegin(ActivityCommand command, Oid relation, uint64 id)
 	return handle;
 }
 
-/* Report that a command has ended, unless its slot is free already. */
+/* Report that a command has ended, unless its slot is free or has another command already. */
 void
 ActivityEnd(ActivityHandle *handle)
 {

@@ -58,9 +58,7 @@ StatCountBatch(bool on_gpu, uint64 keys)
 	stat_pending[on_gpu ? STAT_KEYS_GPU : STAT_KEYS_CPU] += keys;
 }
 
-/* ---- what backends are doing: qsketch_progress ---- */
-
-/* ---- commands that are running ---- */
+/* ---- commands that are running: qsketch_progress ---- */
 
 typedef enum ActivityCommand
 {

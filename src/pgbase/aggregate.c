@@ -3,9 +3,9 @@
  *		Recognizes the extension's aggregates in the catalog; common code of the aggregates'
  *		functions.
  *
- * Neither its name nor its membership in the extension proves that an aggregate is ours.  The
- * extension is trusted: any role that may create objects in the database can own the extension, and
- * add objects to it.  An aggregate is ours if its functions are C functions of this library,
+ * An aggregate's name and its membership in the extension do not prove that the aggregate is ours.
+ * The extension is trusted: any role that may create objects in the database can own the extension,
+ * and add objects to it.  An aggregate is ours if its functions are C functions of this library,
  * recognized by address, and its other properties are those of our aggregates.  The types in the
  * declaration of a C function can be trusted, because only superusers declare C functions.
  *
@@ -45,7 +45,7 @@ read_form(Oid aggregate, FormData_pg_aggregate *form, bool *initial)
 	return true;
 }
 
-/* Return the address of a C function of the catalog, or NULL for a function in another language. */
+/* Return the address of a C function, or NULL if the function is missing or not in C. */
 PGFunction
 CFunctionOf(Oid function)
 {
@@ -336,8 +336,8 @@ AggregateStart(FunctionCallInfo fcinfo, KeyedState *state, const AggregateFuncti
 }
 
 /*
- * Return the state for the first value: "owned", the object of a token, or a copy of the value if
- * "owned" is NULL.
+ * Return the state for the first value.  "owned" is the object of a token, which becomes the state.
+ * If "owned" is NULL, the state is a copy of the value.
  */
 static KeyedState *
 state_from(FunctionCallInfo fcinfo, const KeyedStateType *type, KeyedState *owned, Datum value,

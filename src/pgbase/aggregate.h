@@ -14,7 +14,7 @@
 #include "fmgr.h"
 #include "nodes/execnodes.h"
 
-/* Positions of an aggregate's arguments, counted from 1. 0: the aggregate has no such argument. */
+/* Positions of an aggregate's arguments, counted from 1.  0: the aggregate has no such argument. */
 typedef struct ArgumentLayout
 {
 	int weight; /* the weight, or another number of the row: an id or a count */
@@ -32,7 +32,7 @@ typedef struct AggregateTransition
 /* The C functions of a family's aggregates of keys.  NULL ends each array. */
 typedef struct AggregateFunctions
 {
-	int key; /* position of the key argument, from 1 on */
+	int key; /* position of the key argument, counted from 1 */
 	AggregateTransition transition[5];
 	PGFunction combine[3]; /* combine functions, and functions that merge stored values */
 	PGFunction final;
@@ -99,8 +99,8 @@ AggregateRemoves(FunctionCallInfo fcinfo, KeyedState *state, const AggregateFunc
 extern bool AggregateCombines(FunctionCallInfo fcinfo);
 
 /*
- * Set "accounted" and "token" of a new state.  "functions" are the functions that may change the
- * state.
+ * Set "accounted" and "token" of a new state, and clear "passed_on".  "functions" are the functions
+ * that may change the state.
  */
 extern void
 AggregateStart(FunctionCallInfo fcinfo, KeyedState *state, const AggregateFunctions *functions);

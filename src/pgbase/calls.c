@@ -3,10 +3,10 @@
  *		Builds and runs queries that call the extension's functions by OID.
  *
  * The parser resolves a function name in a query's text to the best match.  Any role may own the
- * schema of the extension, and can create functions of the same names in this schema.  If the
- * arguments of such a function have defaults, even a call with exact types is ambiguous.  So the
- * query's text names only the table and objects of pg_catalog.  The parameter $1 stands for a call
- * of our function.  A parser hook replaces $1 by a call of the function by OID.
+ * schema of the extension, and can create functions with the names of our functions in this schema.
+ * If the arguments of such a function have defaults, even a call with exact types is ambiguous.  So
+ * the query's text names only the table and objects of pg_catalog.  The parameter $1 stands for a
+ * call of our function.  A parser hook replaces $1 by a call of the function by OID.
  *
  * ExtensionFunction() finds a function by its full signature, which is unique in a schema.  The
  * caller must check that the function consists of C functions of this library, which only

@@ -3,9 +3,9 @@
  *		Estimates for the planner: groups, order of rows, and memory of states.
  *
  * For GROUP BY ts::date or k % 100 the planner expects one group for each value of the column,
- * often thousands of times too many groups.  So this file also estimates the number of values of
- * such an expression from its constant and the column's histogram.  Dashboards write steps of time
- * as floor(extract(epoch FROM ts) / 300) * 300, and weeks that begin on Sunday as
+ * often thousands of times more groups than exist.  So this file also estimates the number of
+ * values of such an expression from its constant and the column's histogram.  Dashboards write
+ * steps of time as floor(extract(epoch FROM ts) / 300) * 300, and weeks that begin on Sunday as
  * date_trunc('week', ts + '1 day') - '1 day'.
  *
  * An expression without statistics may have any number of values up to the planner's estimate.  The
@@ -42,7 +42,7 @@
 #include "utils/selfuncs.h"
 #include "utils/timestamp.h"
 
-/* Return the function that the expression calls, or InvalidOid, and the function's arguments. */
+/* Return the function that the expression calls, with its arguments.  InvalidOid: no call. */
 static Oid
 function_of(const Node *expr, const List **args)
 {
@@ -137,8 +137,8 @@ stride_length(const Const *stride)
 }
 
 /*
- * If the expression is extract(epoch FROM time) / seconds, return the seconds in microseconds; 0:
- * the divisor is not constant, or the expression is another.
+ * Return the constant divisor of extract(epoch FROM time) / seconds, in microseconds.  0: the
+ * divisor is not constant, or the expression has another form.
  */
 static double
 seconds_length(const Node *quotient)
@@ -204,8 +204,8 @@ step_length(Oid function, const List *args, int *argument)
 }
 
 /*
- * Remove an added constant or a constant factor from the expression.  The result has the same
- * number of values.  A negative factor reverses their order.
+ * Remove an added or subtracted constant, or a constant factor, from the expression.  The result
+ * has the same number of values.  A negative factor reverses their order.
  */
 static Node *
 unshifted(Node *expr)
@@ -227,8 +227,8 @@ unshifted(Node *expr)
 }
 
 /*
- * Remove operations that keep the order of times: conversions to or from a time zone, shifts, and
- * conversion to seconds.
+ * Remove operations that keep the order of times: conversions to or from a time zone, shifts,
+ * conversion to seconds, and division.
  */
 static Node *
 unconverted(Node *time)
@@ -486,8 +486,8 @@ column_order(PlannerInfo *root, Node *column)
 }
 
 /*
- * Return the squared correlation of the rows with the order of the groups, which is the fraction of
- * ordered rows in the planner's cost of an index scan.
+ * Return the largest squared correlation between the physical order of rows and the order of an
+ * expression's column.  The planner's cost of an index scan uses the same square.
  */
 double
 EstimateOrder(PlannerInfo *root, List *exprs)

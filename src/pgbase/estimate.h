@@ -29,8 +29,8 @@ extern double EstimateOrder(PlannerInfo *root, List *exprs);
 #define PASSED_BLOCK_COST 300
 
 /*
- * Return the bytes of a group's state for this number of distinct keys and rows. 0: use the size in
- * the aggregate's declaration.  "template" is NULL if the template is unknown.
+ * Return the bytes of a group's state for this number of distinct keys and rows.  0: use the size
+ * in the aggregate's declaration.  "template" is NULL if the template is unknown.
  */
 typedef double (*StateSize)(const Const *template, double keys, double rows);
 

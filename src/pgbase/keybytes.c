@@ -83,7 +83,7 @@ KeyBytesPutLong(KeyBytes *bytes, const char *data, Size length)
 #define KIND_SPECIAL  3
 #define KIND_BITS     2
 
-/* Follows the last digit, and is greater than any digit. */
+/* NO_DIGIT follows the last digit, and is greater than any digit. */
 #define NO_DIGIT PG_UINT16_MAX
 
 static inline void
@@ -821,7 +821,7 @@ hash_key(const KeyType *key, Datum value, int hashes, uint64 *hash)
 	return bytes.not_ascii;
 }
 
-/* Record that a key has text that is not ASCII.  QB_TEXT_UTF8, a known encoding, stays. */
+/* Record that a key has text that is not ASCII.  If the encoding is known, nothing changes. */
 static void
 note_text(KeyType *key)
 {

@@ -10,6 +10,7 @@
  *	numeric		4 bytes with kind and weight; unless it is zero or special, the digits to base
  *				10,000 without leading and trailing zeros, and 2 bytes that are no digit
  *	interval	10 bytes: days, with months of 30 days, and less than a day of microseconds
+ *	aclitem		16 bytes: grantee, grantor, privileges and grant options
  *	jsonb		its tokens from left to right: a byte for each bracket and type of value, and
  *				strings in UTF-8
  *	array		number of dimensions, lengths, lower bounds; then the elements
@@ -17,7 +18,7 @@
  *	multirange	the number of ranges, then the ranges
  *	row			the columns; within another key an anonymous row begins with a hash of its
  *				columns' types
- *	of extensions	two hashes, with different seeds
+ *	all others	two hashes with different seeds, by the type's own hash function
  *
  * Each element or column begins with a byte: 0 for NULL, 1 for a value.
  *

@@ -4,8 +4,8 @@
  *
  * The family of a value's keys implies their form: numbers are stored as they are, all other keys
  * as hashes.  Code that reads the family relies on the form, and code that reads the form relies on
- * the family.  So both are compared on input and at each read, because a stored value may have any
- * origin.
+ * the family.  So family and form are compared on input and at each read, because a stored value
+ * may have any origin.
  *
  * Only keys of built-in types are numbers.  So keys of a family that is recorded by name are
  * hashes, even if its extension is missing while a dump is restored.  For a built-in family that
@@ -97,8 +97,8 @@ raise_contradiction(uint32 family, const char *has, const ValueFormat *format, i
 }
 
 /*
- * True if keys of the family may contain text of an unknown encoding, as keys of every family that
- * is not built in may.
+ * True if keys of the family may contain text of an unknown encoding.  Keys of a family that is not
+ * built in always may.
  */
 static bool
 may_have_text(uint32 family)
@@ -106,7 +106,7 @@ may_have_text(uint32 family)
 	return KeysAreText(family) || is_container_family(family) || !KeyFamilyIsBuiltIn(family);
 }
 
-/* Return what keys->collation claims if keys of the family cannot have it, else NULL. */
+/* Return the property that keys->collation claims and the family's keys cannot have, else NULL. */
 static const char *
 contradiction(const qb_keys *keys)
 {
@@ -121,7 +121,7 @@ contradiction(const qb_keys *keys)
 
 /*
  * Raise an error of this SQLSTATE unless family, collation and encoding are consistent.  Numbers
- * have neither collation nor text.  Only containers contain other types.
+ * have neither collation nor text.  Of the built-in types, only containers contain other types.
  */
 void
 KeysCheck(const qb_keys *keys, const ValueFormat *format, int sqlstate)

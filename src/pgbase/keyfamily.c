@@ -40,7 +40,7 @@
 #define NAMED_FAMILY UINT32_C(0x80000000)
 
 /*
- * How fingerprints of a built-in family are made. 0: integers are their own fingerprints, and
+ * How fingerprints of a built-in family are made.  0: integers are their own fingerprints, and
  * strings are hashed.  The meaning of 0 never changed.
  */
 #define METHOD_OF_ALL  UINT32_C(0x10000) /* from everything that = compares (pgbase/keytype.h) */
@@ -283,7 +283,10 @@ KeyFamilyCheckMaking(uint32 family, const KeyHolder *holder)
 								holder->one)));
 }
 
-/* Raise an error if only one of two values has text of an unknown encoding. */
+/*
+ * Raise an error if the text of one value is in UTF-8, and the text of the other value is in an
+ * unknown encoding and not ASCII.
+ */
 static void
 check_text(const qb_keys *a, const qb_keys *b, const KeyHolder *holder)
 {
@@ -295,7 +298,7 @@ check_text(const qb_keys *a, const qb_keys *b, const KeyHolder *holder)
 						 "ASCII. Build it in a database that knows the encoding.")));
 }
 
-/* Raise an error unless two values hold the same kind of keys, or one of them holds none. */
+/* Raise an error unless the keys of two values can be compared.  A value without keys fits. */
 void
 KeyFamilyCheckSame(const qb_keys *a, const qb_keys *b, const KeyHolder *holder)
 {
@@ -348,15 +351,15 @@ KeyFamilyCheckSame(const qb_keys *a, const qb_keys *b, const KeyHolder *holder)
  * database's encoding.  Text of unknown encoding counts as UTF-8 while it is ASCII.  Hashing any
  * other text records that the encoding is unknown.
  *
- * All arrays share one hash operator family, all ranges another, all rows a third.  So the content
- * of containers also decides which keys can be compared.  The content is the families and
- * collations of the elements or columns, in their order.  A value records a hash of the content in
- * place of a collation, because a container has no collation.  Keys that are arrays of int and of
- * bigint can be compared, because int and bigint are in one family.  Keys that are arrays of int
- * and of text cannot be compared.
+ * All arrays share one hash operator family.  Ranges, multiranges and rows each share one, too.  So
+ * the content of containers also decides which keys can be compared.  The content is the families
+ * and collations of the elements or columns, in their order.  A value records a hash of the content
+ * in place of a collation, because a container has no collation.  An array of int can be compared
+ * with an array of bigint, because int and bigint are in one family.  An array of int cannot be
+ * compared with an array of text.
  */
 
-/* The bits of a content hash below its mark. */
+/* The bits of a content hash that are below the mark KEY_CONTENT. */
 #define CONTENT_BITS (KEY_CONTENT - 1)
 
 /* The input of a content hash: one element or column. */
@@ -432,7 +435,7 @@ KeyRowContent(Oid type, int32 typmod)
 }
 
 /*
- * Return the content hash of a type that is not a domain. 0: the type contains no other types, or
+ * Return the content hash of a type that is not a domain.  0: the type contains no other types, or
  * is record.
  */
 static uint32
@@ -514,8 +517,8 @@ KeyRowTextIsUnknown(Oid type, int32 typmod)
 
 /*
  * True if keys of the type may contain text of an unknown encoding.  For extensions' types the
- * encoding is known only in a UTF-8 database.  For anonymous rows, whose columns are unknown, the
- * result is that of text.
+ * encoding is known only in a UTF-8 database.  The columns of anonymous rows are unknown, so these
+ * rows count as text.
  */
 bool
 KeyTextIsUnknown(Oid type)

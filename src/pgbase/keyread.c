@@ -8,8 +8,8 @@
  * keys has one type, the input function of that type reads the text.
  *
  * Our functions are immutable, so the meaning of the text must not depend on a setting or on the
- * clock.  The input functions of dates and times depend on both.  So dates and times are read only
- * in the ISO form, with an offset from UTC if the type has a time zone.
+ * clock.  The input functions of dates and times depend on settings and on the clock.  So dates and
+ * times are read only in the ISO form, with an offset from UTC if the type has a time zone.
  *
  * Some families have several types.  For text and for integers, one type can read the values of all
  * types.  For real and double precision no type can: see check_unambiguous().
@@ -293,8 +293,8 @@ KeyBatchAnswers(const KeyBatch *batch, Datum *answer, Oid type)
  * A stored text is not trusted.  The input function of the type that the caller names reads the
  * text, like any user's input.  The resulting key must have the fingerprint that is stored with the
  * text.  A forged text is an error, and so is a type that the key did not have.  Versions of
- * PostgreSQL may write a key differently: 19 writes all digits of a pg_lsn.  Every version reads
- * both texts as the same key.
+ * PostgreSQL may write a key differently: PostgreSQL 19 writes all digits of a pg_lsn.  Every
+ * version reads both texts as the same key.
  */
 
 /*
@@ -700,7 +700,7 @@ KeyIsLiteral(FunctionCallInfo fcinfo, int argument)
 					(IsA(expr, Param) && ((const Param *) expr)->paramkind == PARAM_EXTERN));
 }
 
-/* The declared type of an argument, unless it is polymorphic. */
+/* Return the declared type of an argument.  InvalidOid: the type is polymorphic. */
 static Oid
 declared_type(Oid function, int argument)
 {

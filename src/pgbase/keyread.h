@@ -123,7 +123,7 @@ typedef struct KeyProbe
 	MemoryContext context; /* memory that lives as long as the calling expression */
 	KeyType key;
 	bool literal;     /* the key is a text that may be read as another type */
-	KeyParser parser; /* reads such a literal; zeroed: not prepared yet */
+	KeyParser parser; /* reads literals; zeroed: not prepared yet */
 	Datum value;      /* the last key that was read from a literal */
 } KeyProbe;
 

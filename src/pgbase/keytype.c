@@ -2,9 +2,9 @@
  * keytype.c
  *		Kinds of keys: how keys of an SQL type become fingerprints.
  *
- * Built-in types are recognized by their OID, and each type has a kind.  Most of their extended
- * hash functions are not used, because many functions ignore a part of the value: the function of
- * numeric ignores the sign, and the functions of times fold 64 bits to 32.
+ * Built-in types are recognized by their OID, and each type has a kind.  Most extended hash
+ * functions of built-in types are not used, because many ignore a part of the value: the function
+ * of numeric ignores the sign, and the functions of times fold 64 bits to 32.
  *
  * Keys of an extension's type are hashed by the extended hash function of the type's default hash
  * operator class.  Keys with equal hashes count as one key.
@@ -154,8 +154,8 @@ kind_of(Oid base_type, Oid collation)
 /*
  * Look up the type's hash function and its equality operator.  If only the hash function were
  * requested, the type cache could return the function of another type to which the type is binary
- * coercible.  That would be wrong for a type that has its own equality operator and no hash
- * operator class.
+ * coercible.  That function would be wrong for a type that has its own equality operator and no
+ * hash operator class.
  */
 static TypeCacheEntry *
 hash_of(Oid type)
@@ -267,7 +267,7 @@ raise_no_hash(Oid type)
 					   "as jsonb for json, or text.")));
 }
 
-/* Set all members but "keys". */
+/* Set all members except "keys" and "row". */
 static void
 describe(KeyType *key, Oid type, Oid collation)
 {
@@ -344,8 +344,8 @@ create_types(void)
 }
 
 /*
- * Return the cached KeyType of a type that a container contains.  Its "keys" are not set.  Its
- * address never changes.
+ * Return the cached KeyType of a type that a container contains.  The KeyType's "keys" are not set.
+ * The KeyType's address never changes.
  */
 const KeyType *
 KeyTypeWithin(Oid type, Oid collation)

@@ -2,17 +2,17 @@
  * keytype.h
  *		Kinds of keys: how keys of an SQL type become fingerprints.
  *
- * Keys that are equal by SQL's = have equal fingerprints.  Other keys have different fingerprints,
- * except with a probability of 2^-64.
+ * Keys that are equal by SQL's = have equal fingerprints.  Two different keys of a built-in type
+ * have different fingerprints, except with a probability of 2^-64.
  *
- *	numbers		the key itself, if it has at most 8 bytes, and its bits, or a normal form of
- *				its bits, decide equality.
+ *	numbers		the key's bits, at most 64, or a normal form of these bits.
  *	strings		text under deterministic collations, bytea, uuid and network addresses: a hash
  *				of the bytes, of text in UTF-8 (utf8.h).
- *	numeric		with at most four digits to base 10,000: a number of 62 bits.
+ *	numeric		with at most four digits to base 10,000 and a small weight: a number of 62 bits.
  *	interval	of less than about 2^63 microseconds: the microseconds.
- *	all others	a hash of bytes that hold everything that = compares (keybytes.h); for types of
- *				extensions the hash by their extended hash function.
+ *	all others	a hash of bytes that hold everything that = compares (keybytes.h).  Types of
+ *				extensions, oidvector, and text under nondeterministic collations are hashed
+ *				by the type's extended hash function.
  *
  * src/pgbase/keytype.h
  */
@@ -75,7 +75,7 @@ typedef struct KeyType
 	Oid input_collation;
 	qb_keys keys; /* what a value records about these keys (keyfamily.c) */
 	KeyKind kind;
-	int16 length; /* length, by_value and align are those of pg_type */
+	int16 length; /* length, by_value and align: as in pg_type */
 	bool by_value;
 	bool foreign_text; /* KeyIsForeignText(), and the database is not in UTF-8 */
 	char align;
@@ -112,8 +112,8 @@ KeyFits(const KeyType *key, const qb_keys *held)
 }
 
 /*
- * Raise an error unless KeyFits() is true, and the text of these keys and of the value's keys is in
- * one encoding.
+ * Raise an error unless KeyFits() is true and the encodings of these keys and of the value's keys
+ * match (qb_keys_clash()).
  */
 extern void KeyCheckFits(const qb_keys *held, const KeyType *key, const KeyHolder *holder);
 

@@ -3,10 +3,11 @@
  *		A memory context as the allocator of plain code, and an allocator that reuses one table.
  *
  * A family needs zeroed memory that is aligned to a cache line, and NULL instead of an error if
- * there is no memory.  Before the aligned memory is a pointer to PostgreSQL's chunk, for pfree().
- * Small tables are aligned only to 8 bytes, to save memory: they belong to small groups, which can
- * be very many.  For large tables huge pages are requested before the first access.  With small
- * pages nearly every random access to 64 MB misses the address translation cache.
+ * there is no memory.  A pointer to PostgreSQL's chunk precedes the aligned memory, for pfree().
+ * Small tables are aligned only to 8 bytes, to save memory: a query may have very many small
+ * groups, each with a small table.  For large tables huge pages are requested before the first
+ * access.  With small pages nearly every random access to 64 MB misses the address translation
+ * cache.
  *
  * Zeroing 512 MB can take seconds on a busy machine, mainly because the kernel provides pages at
  * the first access.  So memory is zeroed in steps, with a check for interrupts between two steps.
@@ -14,7 +15,7 @@
  * chunks are new.
  *
  * A copy from a device overwrites a whole table.  Zeroing the table first would take about a third
- * of the time of the copy.
+ * of the time of the copy.  So MemoryToFill() allocates without zeroing.
  *
  * src/pgbase/memory.c
  */

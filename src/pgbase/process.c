@@ -40,7 +40,7 @@ draw(void)
 }
 
 /*
- * Draw the secret of a child of the postmaster.  If that fails, the child keeps the postmaster's
+ * Draw the secret of a child of the postmaster.  If drawing fails, the child keeps the postmaster's
  * secret, which is also random.
  */
 static void
@@ -65,10 +65,10 @@ SecretInit(void)
  *
  * Nonces are random.  For tests, qsketch.filter_nonce makes nonces repeatable.  A nonce is then
  * computed from the setting, the number of the parallel worker, and the number of nonces that the
- * process has made for the client's statement.  So a repeated statement gets equal nonces. 0 is
+ * process has made for the client's statement.  So a repeated statement gets equal nonces.  0 is
  * never returned, because the nonce 0 stands for rows with ids.
  *
- * Worker and count are hashed in two steps.  If their sum were hashed in one step, the second state
+ * Worker and count are hashed in two steps.  If the sum of both were hashed once, the second state
  * of a worker would get the nonce of the next worker's first state.
  */
 

@@ -9,7 +9,7 @@
  *
  *	The shared value consists of slices, each with a lock.
  *	A process that has read its last page adds its value, slice by slice.
- *	After all processes, one process adds the slices to its own state.
+ *	After all processes have added their values, one process adds the slices to its state.
  *
  * Each process begins at a different slice, so processes add to different slices at the same time.
  * A process may add its value while other processes read pages.  The size of the shared value does
@@ -100,9 +100,9 @@ bytes_in_use(const SegmentFiles *files)
 }
 
 /*
- * True if all processes of a parallel plan can allocate this many bytes each.  If shared memory
- * runs out, PostgreSQL raises an error, which a worker cannot catch.  Containers often have only 64
- * MB of shared memory.
+ * True if all processes of a parallel plan can allocate this many bytes each, or if the free size
+ * is unknown.  If shared memory runs out, PostgreSQL raises an error, which a worker cannot catch.
+ * Containers often have only 64 MB of shared memory.
  *
  * A segment is at least as large as requested.  The first segment has at least 1 MB.  A later
  * segment exceeds the request by at most the size of all existing segments.

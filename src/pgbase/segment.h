@@ -48,7 +48,7 @@ struct StateSlices
 
 	/*
 	 * Count all buffered keys.  Returns the number of units into which the value can be cut, and in
-	 * *bytes the value's size. 0: the value cannot be cut.
+	 * *bytes the value's size.  0: the value cannot be cut.
 	 */
 	uint64 (*units)(KeyedState *state, Size *bytes);
 	/* Add "count" units of the value, from "first" on, to a slice. */

@@ -238,8 +238,8 @@ StateTakeBack(const StateApart *apart, KeyedState *into)
  *
  * In a parallel plan the leader also makes a partial state, and its Finalize Aggregate combines all
  * partial states.  Without a token, the executor copies the leader's state, and the combine
- * function makes tables from the copy.  For a large sketch that took more than half of the leader's
- * time.  With a token, the combine function takes over the state without a copy.
+ * function makes tables from the copy.  For a large sketch these two steps took more than half of
+ * the leader's time.  With a token, the combine function takes over the state without a copy.
  *
  * The number of a token is looked up in a list of this process.  A token can be used once, only in
  * our combine function, and only while the state exists.  Another process merges a worker's state,
@@ -374,7 +374,7 @@ write_flat(KeyedState *state, void *result, Size bytes)
 		StatePass(state, result, bytes);
 }
 
-/* Enter the memory context in which flat_bytes and write_flat run (STATE_METHODS). */
+/* Create and enter the memory context in which flat_bytes and write_flat run (STATE_METHODS). */
 static MemoryContext
 enter_scratch(MemoryContext *scratch)
 {

@@ -3,13 +3,13 @@
  *		The base of all families' states: a value as an expanded object, and a buffer of keys.
  *
  * The transition type of an aggregate is the family's own type.  The state is a read-write expanded
- * object in a child of the aggregate's context, which the executor keeps without copying it.  So a
+ * object in a child of the aggregate's context.  The executor does not copy such an object.  So a
  * row costs little more than appending a fingerprint to the buffer.  The keys of a full buffer are
  * counted as one batch.
  *
  * All states of a grouped aggregate share a memory context.  For each new group a hash aggregate
- * adds up the sizes of all its contexts.  With a context for each of n groups that would take n * n
- * steps.  Every other object has a context of its own.
+ * adds up the sizes of all its contexts.  With a context for each of n groups, these sums would
+ * take n * n steps.  Every other object has a context of its own.
  *
  * src/pgbase/state.h
  */
@@ -33,7 +33,7 @@ typedef struct KeyedState
 	qb_memory memory;            /* allocates in the object's context */
 
 	KeyType key;    /* describes the keys that are added; type 0: not known yet */
-	int64 count;    /* number of keys or values added, minus those removed */
+	int64 count;    /* number of added keys or values, minus the number of removed keys */
 	int64 batches;  /* number of counted batches of keys */
 	bool accounted; /* a hash aggregate compares the state's memory with work_mem */
 	bool counting;  /* true during counting, and after an error that ended counting */
@@ -82,7 +82,7 @@ typedef struct KeyedStateType
 	/* Copy a value, and add a value, for StateForUpdate() and AggregateMerge(); or NULL. */
 	void *(*copy)(MemoryContext context, Datum datum);
 	void (*add)(KeyedState *state, Datum datum, bool of_keys);
-	/* Add a state in the form that pass() wrote, read from a file. */
+	/* Add a state that was read from a file, in the form that pass() writes. */
 	void (*merge)(KeyedState *state, void *passed);
 	/* Add another state's removals to this state's removals; NULL: the family has no removals. */
 	void (*take_back)(KeyedState *state, Datum removals);
@@ -184,10 +184,10 @@ extern void StatePass(KeyedState *state, void *result, Size bytes);
 /*
  * ---- partial states with removals ----
  *
- * A key of negative weight may be in one partial state, and the rows that it removes in another
- * partial state.  So a partial state for our combine function keeps its removals separate: a short
- * header, the removals as a sketch, then the state in any other form.  No value of our types begins
- * with such a header, so only combine functions can read the partial state.
+ * A key of negative weight may be in one partial state, and the rows that it removes may be in
+ * another partial state.  So a partial state for our combine function keeps its removals separate:
+ * a short header, the removals as a sketch, then the state in any other form.  No value of our
+ * types begins with such a header, so only combine functions can read the partial state.
  */
 
 /* Return the size of a state of "bytes" bytes plus the size of its removals, if any. */
@@ -245,8 +245,8 @@ StateOfRow(Datum datum, const KeyedStateType *type)
 
 /*
  * Allocate a read-only pointer to the state in the current memory context.  The executor does not
- * copy such a state.  Before PostgreSQL 16 the executor flattens a result in any other memory
- * context.
+ * copy such a state.  Before PostgreSQL 16 the executor flattens a result whose pointer is in any
+ * other memory context.
  */
 extern struct varlena *StatePointer(KeyedState *state);
 
@@ -259,11 +259,11 @@ StateDatum(const KeyedState *state)
 /*
  * ---- tokens: short varlenas that stand for a partial state ----
  *
- * The combine function receives a token in place of the state.  A token is a value, so it contains
- * only a random number.  Two files record which state and which process the number stands for:
- * gpu/sketch_token.c for states on devices, and state.c for states that their own process
- * combines.  Each type of token has its own magic.  No value of our types has the size and the
- * magic of a token.
+ * The combine function receives a token in place of the state.  A user could forge a token, so a
+ * token contains a random number, not an address.  Two files record which state and which process
+ * the number stands for: gpu/sketch_token.c for states on devices, and state.c for states that
+ * their own process combines.  Each type of token has its own magic.  No value of our types has the
+ * size and the magic of a token.
  */
 
 typedef struct TokenMagic

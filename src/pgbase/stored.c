@@ -148,7 +148,8 @@ StoredLookUp(StoredCache *cache, const struct varatt_external *id)
 
 /*
  * True if this many more bytes fit into the cache after dropping all values that were not used
- * since the previous use of "value".
+ * since the previous use of "value".  If all other kept values can be dropped, a value that was
+ * used before may exceed the limit.
  */
 static bool
 have_room(StoredCache *cache, const StoredValue *value, Size bytes)
@@ -216,8 +217,8 @@ StoredSetLimit(StoredCache *cache, Size limit)
 /* ---- the value of one earlier row, and ranges of a value ---- */
 
 /*
- * True if the datum is the noted value.  All bytes are compared, because a checksum could be
- * forged.
+ * True if the datum is the noted value.  All bytes of a flat value are compared, because a checksum
+ * could be forged.
  */
 bool
 KnownValueIs(const KnownValue *known, Datum datum)
@@ -280,7 +281,7 @@ StoredReadRange(const ValueFormat *format, Datum datum, uint64 offset, uint32 by
 }
 
 /*
- * Read the header and the length of a value of which ranges can be read.  False: the value is not
+ * Read the header and the length of a value whose ranges can be read.  False: the value is not
  * stored out of line, is compressed, or is shorter than a header.
  */
 bool

@@ -5,9 +5,9 @@
  *
  * A cache belongs to one calling expression, in its fn_extra.  A value is identified by its toast
  * pointer, because the value of a toast pointer never changes.  A toast pointer could name another
- * value only after the first value was vacuumed and four billion OIDs were used.  That cannot
- * happen within a transaction, and no expression keeps its cache longer.  A cache that belongs to a
- * process must also compare the value's header before a kept value is used.
+ * value only after the first value was vacuumed and four billion OIDs were used.  A transaction is
+ * too short for this, and no expression keeps its cache after the transaction.  A cache that
+ * belongs to a process must also compare the value's header before a kept value is used.
  *
  * src/pgbase/stored.h
  */

@@ -17,7 +17,7 @@
 #include "lib/stringinfo.h"
 #include "access/tupdesc.h"
 
-/* Define a function that SQL calls.  Its result is an expression. */
+/* Define a function that SQL calls and that returns the expression "result". */
 #define SQL_FUNCTION(name, result) \
 	PG_FUNCTION_INFO_V1(name);     \
 	Datum name(PG_FUNCTION_ARGS)   \
@@ -68,7 +68,7 @@ extern Datum RaiseForm(const char *message, const char *hint) __attribute__((nor
 /* The byte format of a type's values. */
 typedef struct ValueFormat
 {
-	const char *noun;                 /* what messages call a value */
+	const char *noun;                 /* the noun for a value in messages */
 	int version;                      /* the format version that this library reads */
 	uint32 header;                    /* bytes of a value's header */
 	const struct ValueFormat *within; /* format of a value that follows the header, or NULL */

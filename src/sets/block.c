@@ -13,8 +13,8 @@
 /* An element while the index is being filled. */
 typedef struct element
 {
-	uint64_t begin;  /* begin of its list; of a heavy element, its number */
-	uint32_t degree; /* number of columns in its list */
+	uint64_t begin;  /* begin of the element's list, or number of a heavy element */
+	uint32_t degree; /* number of columns in the list */
 	uint32_t filled; /* number of columns written to the list so far */
 	bool heavy;
 } element;
@@ -233,8 +233,8 @@ list_column(filling *f, uint64_t column)
 }
 
 /*
- * Write the entries of a row.  With "tail", a row is entered directly after its own column.  Its
- * entries then skip the columns that are in the lists already.
+ * Write the entries of a row.  With "tail", a row is entered directly after its own column.  The
+ * row's entries then skip the columns that are in the lists already.
  */
 static void
 enter_row(filling *f, uint64_t row)
@@ -310,10 +310,10 @@ qset_block_fill(const qset_preparation *p, void *block)
 /*
  * ---- the counters of one row, by index or hybrid ----
  *
- * Every method sets the job's counter of each column from "from" on to the number of elements that
- * the column has in common with the row.  There are two exceptions.  A technique sets 0 if the
- * sizes already exclude the pair.  The index of prefixes sets only the counters of candidates.
- * Costs for k sets of n elements (techniques.c has the costs of the techniques):
+ * For each column from job->from on, every method sets the column's counter to the number of
+ * elements that the column has in common with the row.  There are two exceptions.  A technique sets
+ * 0 if the sizes already exclude the pair.  The index of prefixes sets only the counters of
+ * candidates.  Costs for k sets of n elements (techniques.c has the costs of the techniques):
  *
  *	index		one step for each equal element		paper: sf-gssjoin
  *	hybrid one step for each equal rare element, and k/512 vectors for each
@@ -323,8 +323,8 @@ qset_block_fill(const qset_preparation *p, void *block)
  * one row of counters at a time, which stays in the cache.  The hybrid multiplies bit matrices row
  * by row: carry-save adders add the columns of bits of the row's elements, 512 sets at a time.  The
  * cost grows with the frequent elements of the row.  Devices with tensor cores apply AND to whole
- * rows of bits, and count the set bits.  On a CPU each row would then cost as much as all frequent
- * elements.
+ * rows of bits, and count the set bits.  On a CPU this method would make each row cost as much as
+ * all frequent elements.
  */
 
 /* Lists are prefetched this many entries ahead. */

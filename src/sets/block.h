@@ -19,8 +19,8 @@
  *	bitmap, resident	bits_of [k]		the sets as bitmaps
  *
  * With "tail" a row needs only later columns.  So the row's entry for an element is the end of the
- * element's list, after the row.  The last column of a list then has no entry.  Lists of prefixes
- * are sorted by size, and an entry is a window of a list (prefix.c).
+ * element's list, after the row.  A row that is last in a list has no entry for this list.  Lists
+ * of prefixes are sorted by size, and an entry is a window of a list (prefix.c).
  *
  * src/sets/block.h
  */
@@ -189,7 +189,7 @@ extern uint64_t qset_events_below(const qset_preparation *p, uint64_t bound);
 
 /*
  * Estimate the index of prefixes before prefixes are made.  *entered is the number of elements of
- * prefixes that are put into lists or looked up in lists, and *events the number of events.  The
+ * prefixes that are put into lists or looked up in lists, and *events is the number of events.  The
  * estimate assumes that the prefixes of all rows together have the rarest elements.  The true
  * number of events is greater if small sets have frequent elements, or if sets are near copies of
  * other sets.

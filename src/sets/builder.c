@@ -218,7 +218,7 @@ qset_builder_image_bytes(const qset_builder *b)
 }
 
 /*
- * Set *keys to a collection without ranks that has the keys of an image.  Returns the image's rows.
+ * Set *keys to a collection that has the keys of an image, but no ranks.  Returns the image's rows.
  */
 static const uint64_t *
 open_image(const void *image, qset_collection *keys)

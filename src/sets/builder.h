@@ -5,9 +5,9 @@
  * Ids and elements get codes in the order of their first rows (dictionary.h).  A row is stored as
  * its two codes, in eight bytes.  At the end ranks replace the codes, one pass puts each row's
  * element into its set, and each set is sorted.  From QSET_COMPACT rows on, duplicates are dropped
- * before the array of rows grows.  So memory is bounded by twice the distinct rows.  Collections
- * are merged by building one collection from the rows of all collections.  A merge looks up one
- * code for each distinct element, not for each row.
+ * before the array of rows grows.  So the array grows to at most about four times the distinct
+ * rows.  Collections are merged by building one collection from the rows of all collections.  A
+ * merge looks up one code for each distinct element, not for each row.
  *
  * src/sets/builder.h
  */
@@ -40,8 +40,8 @@ qset_builder_init(qset_builder *b, bool wide, const qb_keys *keys, const qb_memo
 extern void qset_builder_free(qset_builder *b);
 
 /*
- * Add rows.  high is NULL unless the builder is wide, else QB_MISMATCH.  After QB_NO_MEMORY or
- * QB_TOO_MANY the builder can only be freed.
+ * Add rows.  QB_MISMATCH: "high" is NULL although the builder is wide, or the reverse.  After
+ * QB_NO_MEMORY or QB_TOO_MANY the builder can only be freed.
  */
 extern qb_status qset_builder_add(qset_builder *b, const int64_t *id, const uint64_t *low,
 								  const uint64_t *high, uint64_t rows);
@@ -86,7 +86,7 @@ extern qb_status qset_builder_finish(qset_builder *b, qset_collection *out);
  * of about the same size, and each process takes one shard after another:
  *
  *	qset_shard_elements	the distinct elements of a shard, numbered within the shard
- *	qset_shard_number		these numbers among the elements of all shards
+ *	qset_shard_number		the elements' numbers among the elements of all shards
  *	qset_shard_sets		the sets of a shard: all their elements, sorted once
  *	qset_runs_join		one process concatenates the shards
  *

@@ -71,8 +71,8 @@ extern uint64_t qset_collection_lower(const qset_collection *c, uint64_t low, ui
 extern int64_t qset_collection_rank(const qset_collection *c, uint64_t low, uint64_t high);
 
 /*
- * Make a collection of the sets with the given ids, in any order.  Ids without a set are ignored.
- * The new collection has new ranks.
+ * Make a collection of the sets with the given ids.  The ids may be in any order.  Ids without a
+ * set are ignored.  The new collection has new ranks.
  */
 extern qb_status qset_collection_subset(qset_collection *to, const qset_collection *from,
 										const int64_t *id, uint64_t ids, const qb_memory *memory);
@@ -87,7 +87,7 @@ qset_collections_match(const qset_collection *a, const qset_collection *b)
 
 /*
  * Set map[rank in "from"] to the rank of the same element in "to", or to UINT32_MAX if "to" lacks
- * the element.  Takes time proportional to both universes.  Error: QB_MISMATCH.
+ * the element.  Takes time proportional to the sum of both universes.  Error: QB_MISMATCH.
  */
 extern qb_status
 qset_collection_map(const qset_collection *from, const qset_collection *to, uint32_t *map);
@@ -136,7 +136,7 @@ qset_element_compare(const qset_collection *a, uint64_t i, const qset_collection
  *	4	1	kind: 1 integers, 2 fingerprints of 128 bits
  *	5	1	encoding of the elements' text (qb_text); 0 without elements
  *	6	6	zero
- *	12	4	CRC-32C of all bytes, with these four as zero
+ *	12	4	CRC-32C of all bytes, with these four bytes as zero
  *	16	4	key family; 0 only in a collection without sets
  *	20	4	collation
  *	24	8	sets
@@ -184,8 +184,8 @@ extern void qset_write(const qset_collection *c, uint8_t *out);
 extern void qset_read_sizes(const uint8_t *header, qset_collection *sizes);
 
 /*
- * Make a collection from untrusted bytes.  Checks every rule of the format.  Allocates at most ten
- * times "length" bytes.
+ * Make a collection from untrusted bytes.  Checks every rule of the format that is not left to the
+ * caller (above).  Allocates at most ten times "length" bytes.
  */
 extern qb_status
 qset_read(qset_collection *c, const uint8_t *bytes, uint64_t length, const qb_memory *memory);

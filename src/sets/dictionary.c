@@ -163,9 +163,9 @@ widen(const uint64_t *key, uint64_t n, int64_t *least, int64_t *most)
 }
 
 /*
- * Make a direct table of all keys and "more" if they are dense; if not, change nothing.  The new
- * table has spare slots on the side where keys were missing.  Ids usually grow, so the table need
- * not be remade after a few more keys.
+ * Make a direct table of all keys and "more" if these keys are dense.  Otherwise change nothing.
+ * The new table has spare slots on the side where keys were missing.  Ids usually grow, so the
+ * table need not be remade after a few more keys.
  */
 static qb_status
 make_direct(qset_dictionary *l, const uint64_t *more, uint32_t n, const qb_memory *memory)

@@ -9,8 +9,8 @@
 typedef unsigned __int128 u128;
 
 /*
- * A union has less than 2^32 elements, so a pair with a common element passes any least index below
- * LEAST_JACCARD.
+ * A union has fewer than 2^32 elements, so a pair with a common element passes any least index
+ * below LEAST_JACCARD.
  */
 #define LEAST_JACCARD 0x1p-33
 

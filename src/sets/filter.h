@@ -60,7 +60,7 @@ qset_filter_passes_nothing(const qset_filter *f)
 	return f->min_count == 0 && f->numerator == 0;
 }
 
-/* True if a pair passes with "common" elements in both sets and "either" in at least one. */
+/* True if a pair passes with "common" elements in both sets and "either" in at least one set. */
 QB_INLINE bool
 qset_filter_pass(const qset_filter *f, uint64_t common, uint64_t either)
 {

@@ -9,9 +9,9 @@
  *
  * Union and difference are counted from the sizes: |A| + |B| - common and |A| - common.
  *
- * kernels.c has the plain table; engine/sets_*.c have the fast tables and choose one.  Functions
- * that need a loop take the table as an argument, so that tests can run each function with each
- * table.  All tables give the same results.
+ * kernels.c has the plain table; engine/sets_*.c have the fast tables and choose a table.
+ * Functions that need a loop take the table as an argument, so that tests can run each function
+ * with each table.  All tables give the same results.
  *
  * src/sets/kernels.h
  */
@@ -92,7 +92,7 @@ qset_gallop64(const int64_t *a, uint64_t n, const int64_t *b, uint64_t m, int64_
 
 /*
  * A slice of a row of counters.  A position in the slice is wanted if its counter is at least
- * "least".
+ * "least" and, for counters of 2 bytes, its size is at most "most".
  */
 typedef struct qset_slice
 {
@@ -101,7 +101,7 @@ typedef struct qset_slice
 	uint32_t to;
 	uint32_t least;       /* for counters of 2 bytes at most UINT16_MAX */
 	uint32_t most;        /* for counters of 2 bytes: the greatest size of a wanted position */
-	const uint32_t *size; /* size of each position; NULL: any size */
+	const uint32_t *size; /* size of each position; NULL: no position is too large */
 } qset_slice;
 
 typedef struct qset_kernels
@@ -230,12 +230,12 @@ qset_emit_bits(uint64_t word, uint32_t base, uint32_t *out)
 /*
  * ---- the paper's methods for one pair of sets ----
  *
- * The sets are ascending element numbers below 2^31, as in a collection.  The methods exist only
- * for comparison.  Set functions on arrays use qset_count32(), which is faster than these methods
- * on one processor.
+ * The sets are ascending element numbers below 2^31, as in a collection.  Except for bitmaps, the
+ * methods exist only for comparison.  Set functions on arrays use qset_count32(), which is faster
+ * than these methods on one processor.
  *
  *	merge			O(n + m), sequential
- *	search			O(n log m), n the smaller; m's top levels cached
+ *	search			O(n log m) for n <= m; caches the top levels of b
  *	merge_search	search in pieces that fit the fastest cache
  *	hash			O(n + m), random access to n entries
  *	merge_hash		hash in pieces that fit the fastest cache

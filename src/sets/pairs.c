@@ -280,7 +280,7 @@ take_found(qset_job *job, qset_pair *out, uint64_t room)
 	uint32_t end = job->found_count;
 	uint64_t n = 0;
 
-	/* found columns have the least count, and no later column is the row's own set */
+	/* found columns have at least the least count, and no later column is the row's own set */
 	if (job->head->tail && row.filter->numerator == 0 && !job->head->prefix)
 	{
 		n = end - at < room ? end - at : room;
@@ -293,7 +293,7 @@ take_found(qset_job *job, qset_pair *out, uint64_t room)
 	return n;
 }
 
-/* ---- the best of a row ---- */
+/* ---- sorting the best pairs ---- */
 
 QB_INLINE bool
 pair_before(const qset_pair *x, const qset_pair *y)

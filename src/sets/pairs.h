@@ -163,7 +163,7 @@ typedef struct qset_preparation
 	qset_bin *bin;           /* indexed by degree */
 	uint32_t *rarity;        /* for each element: its number by rarity; NULL: not made */
 	uint32_t *prefix_degree; /* by rarity: number of columns whose prefix has the element */
-	uint64_t *buffer;        /* 4 bytes for each element of the largest row and column, times 3 */
+	uint64_t *buffer;        /* 3 times 4 bytes for each element of the largest row and column */
 	uint64_t heavy_degree;   /* hybrid: the least degree of a heavy element */
 } qset_preparation;
 
@@ -175,9 +175,11 @@ typedef struct qset_preparation
 extern uint64_t qset_memory_enough(const qset_request *request);
 
 /*
- * Measure and plan.  QB_MISMATCH: the collections have different types of keys.  QB_NO_ROOM: no
- * method fits in memory_limit, or the requested method does not fit.  Call qset_prepared_free()
- * also after an error.  The collections must remain allocated until qset_fill() has returned.
+ * Measure and plan.  QB_BAD_METHOD: request->method is out of range.  QB_TOO_MANY: a collection has
+ * more than QSET_MAX_SETS sets.  QB_MISMATCH: the collections have different types of keys.
+ * QB_NO_ROOM: no method fits in memory_limit, or the requested method does not fit.  Call
+ * qset_prepared_free() also after an error.  The collections must remain allocated until
+ * qset_fill() has returned.
  */
 extern qb_status qset_prepare(qset_preparation *p, const qset_request *request);
 extern void qset_prepared_free(qset_preparation *p);
@@ -212,9 +214,9 @@ typedef struct qset_job
 	uint32_t from;  /* the first counted column */
 	uint32_t next;  /* the next column whose counter is read */
 	uint32_t least; /* columns with a smaller counter do not pass */
-	uint64_t most;  /* columns larger than this do not pass */
+	uint64_t most;  /* columns with more elements do not pass */
 
-	/* columns whose counters reach "least", their number, and the index of the next to return */
+	/* columns whose counters reach "least", their number, and index of the next column to return */
 	uint32_t *found;
 	uint32_t found_count;
 	uint32_t found_next;
@@ -294,7 +296,7 @@ typedef struct qset_question
 	uint64_t size;  /* number of all elements of the set */
 	int64_t itself; /* number of the set in the collection, which is no answer; -1: none */
 	qset_filter filter;
-	uint64_t most; /* maximum number of pairs of an answer; QB_NO_ROOM: it has more pairs */
+	uint64_t most; /* maximum number of pairs of an answer; QB_NO_ROOM: the answer has more */
 } qset_question;
 
 typedef struct qset_postings

@@ -47,8 +47,8 @@
 
 /*
  * The bytes of a block without bitmaps of all sets, relative to the bytes of the collections.  A
- * collection has 4 bytes for each element and 16 for each set.  A block has at most 16 bytes for
- * each element (ranks, entries and lists of prefixes) and 32 for each set.
+ * collection has 4 bytes for each element and 16 bytes for each set.  A block has at most 16 bytes
+ * for each element (ranks, entries and lists of prefixes) and 32 bytes for each set.
  */
 #define ENOUGH_FACTOR 5
 #define ENOUGH_HEAD   4096

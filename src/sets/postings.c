@@ -347,7 +347,10 @@ go_through(answer *a)
 		go_through_sets(a);
 }
 
-/* Allocate the array of pairs.  If all pairs are requested, first count the pairs that pass. */
+/*
+ * Allocate the array of pairs.  If the request has no "top", or a top above question->most, first
+ * count the pairs that pass.
+ */
 static qb_status
 make_room(answer *a)
 {

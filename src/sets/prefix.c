@@ -21,8 +21,8 @@
 #define SORT_COST 16
 
 /*
- * If a window has more than this many columns of each size on average, sieve_window() searches for
- * the first wanted column.
+ * With "tail", sieve_window() searches for the first wanted column if a window has more than this
+ * many columns of each size on average.
  */
 #define MANY_ALIKE 32
 
@@ -140,7 +140,7 @@ keep_new(uint64_t *seen, uint32_t *column, uint32_t count)
 	return kept;
 }
 
-/* Find the columns in the windows of the row's prefix that may pass, each once. */
+/* Collect, without duplicates, the columns of the windows of the row's prefix that may pass. */
 static bool
 find_candidates(qset_job *job, const uint64_t *entry, uint64_t entries, const qset_sieve *sieve)
 {
@@ -305,8 +305,8 @@ qset_candidates_row(qset_job *job)
  * lists and narrow windows.  Lists do not store the position of the element in each column, because
  * positions would take memory and exclude few more candidates.
  *
- * Rows are entered in the order of their sizes, too.  So the first column of a list that is large
- * enough only moves forward.
+ * Rows are entered in the order of their sizes, too.  So the first column that is large enough
+ * moves only forward in a list.
  *
  * With "tail" a row needs only later columns.  A list is sorted by size, and columns of equal size
  * are sorted by number.  So a window that begins with the row's size begins after the row.  All
@@ -445,7 +445,7 @@ most_of(windows *w, uint64_t size, uint64_t behind)
 }
 
 /*
- * Write the windows of a row that contain a column.  All other entries remain zero.  "behind" is
+ * Write the windows of a row, except empty windows.  All other entries remain zero.  "behind" is
  * the number of the row's elements that are left, from the current element of its prefix on.  After
  * the last element of the prefix, too few elements are left for a pair.
  */

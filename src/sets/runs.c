@@ -142,7 +142,7 @@ cut_at(const sample *s, uint64_t count, uint32_t shard, uint32_t shards)
 	return count > 0 ? s[count * (shard + 1) / shards] : (sample){ 0, 0 };
 }
 
-/* True if the elements of all runs have one width and one type.  A run may be without sets. */
+/* True if all runs have one width and one type of elements.  A run without sets fits any type. */
 static bool
 runs_match(const qset_runs *runs)
 {

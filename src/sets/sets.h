@@ -40,7 +40,7 @@ qset_pause_at(const qb_memory *memory, uint64_t i)
 		qb_pause(memory);
 }
 
-/* Allocate "count" items of "size" bytes, and at least 1 byte.  NULL: no memory. */
+/* Allocate "count" zeroed items of "size" bytes, and at least 1 byte.  NULL: no memory. */
 QB_INLINE void *
 qset_alloc(const qb_memory *memory, uint64_t count, size_t size)
 {

@@ -7,7 +7,7 @@
  *
  *	QSET_WORD		the signed integer type
  *	QSET_KEY		the unsigned type of the same width
- *	QSET_BITS		its width in bits
+ *	QSET_BITS		the width in bits
  *	QSET_NAME(x)	the name of function x for this width
  *
  * src/sets/sorted_template.h

@@ -14,9 +14,9 @@
 /*
  * ---- IP, intersect path: a pair cut into pieces along its merge path ----
  *
- * Green, Yalamanchili and Munguia.  In the paper thread blocks work on the pieces.  In this file
- * the paper's hybrids IP-OBS and IP-HI use pieces that fit into the fastest cache.  A cut takes
- * O(log(n + m)) steps.
+ * The method is by Green, Yalamanchili and Munguia.  In the paper thread blocks work on the pieces.
+ * In this file the paper's hybrids IP-OBS and IP-HI use pieces that fit into the fastest cache.  A
+ * cut takes O(log(n + m)) steps.
  */
 
 uint64_t
@@ -67,13 +67,13 @@ qset_path_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m,
 /*
  * ---- OBS, optimized binary search: searches the smaller set's elements in the larger set ----
  *
- * Hu, Liu and Huang.  In the paper the first levels of the larger set's search tree are in shared
- * memory.  In this file a table of elements at equal distances replaces these levels.  The table
- * stays in the first-level cache, so only the last levels read the set.  O(n log m) comparisons,
- * where a is the smaller set.
+ * The method is by Hu, Liu and Huang.  In the paper the first levels of the larger set's search
+ * tree are in shared memory.  In this file a table of elements at equal distances replaces these
+ * levels.  The table stays in the first-level cache, so only the last levels read the set.  A
+ * search takes O(n log m) comparisons, where n is the size of the smaller set.
  */
 
-/* The number of entries of the table: 4 kB, which replace ten levels. */
+/* The number of entries of the table, which has 4 kB and replaces ten levels. */
 #define TOP 1024
 
 /*
@@ -144,10 +144,10 @@ qset_search_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
 /*
  * ---- HI, hash-based intersection: the larger set probes buckets of the smaller set ----
  *
- * Pandey and others, H-INDEX.  The paper's buckets have a fixed capacity.  In this file all buckets
- * share one array of exactly n elements, in which the elements of a bucket are contiguous, so no
- * bucket can overflow.  Building takes O(n) steps, probing O(m), with two random accesses for each
- * element.
+ * The method is H-INDEX by Pandey and others.  The paper's buckets have a fixed capacity.  In this
+ * file all buckets share one array of exactly n elements, in which the elements of a bucket are
+ * contiguous, so no bucket can overflow.  Building takes O(n) steps, and probing takes O(m) steps,
+ * with two random accesses for each element.
  */
 
 /* Return log2 of the number of buckets.  A bucket has one to two elements on average. */
@@ -219,8 +219,8 @@ qset_hash_piece(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
 /*
  * ---- all pairs: the counters of one row ----
  *
- * The techniques exist for comparison with the index (block.c).  QSET_AUTO chooses only one of
- * them, BI-naive.  Costs for k sets of n elements:
+ * The techniques exist for comparison with the index (block.c).  QSET_AUTO chooses no technique but
+ * BI-naive.  Costs for k sets of n elements:
  *
  *	merge, search, merge_search, merge_hash		k pairs (costs: kernels.h)
  *	hash		the row hashed once, k n probes		paper: HI, multiple
