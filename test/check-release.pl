@@ -165,7 +165,7 @@ same('families in Dockerfile', $families, all_of('Dockerfile', qr/image\.descrip
 
 my @majors = all_of('test/matrix.sh', qr/^\t(\d+)\) echo/m);
 my $range = "$majors[0] to $majors[-1]";
-same('PostgreSQL in README.md', $range, all_of('README.md', qr/^PostgreSQL (\d+ to \d+)/m));
+same('PostgreSQL in README.md', $range, all_of('README.md', qr/^qsketch needs PostgreSQL (\d+ to \d+)\./m));
 same('PostgreSQL in META.json', "$majors[0].0.0", $meta->{prereqs}{runtime}{requires}{PostgreSQL});
 my ($image) = all_of('Dockerfile', qr/^ARG PG_MAJOR=(\d+)$/m);
 check(scalar(grep { $_ eq $image } @majors), "PostgreSQL $image in Dockerfile is none of @majors");
