@@ -1,6 +1,6 @@
 /*
  * gpu_filter_host.c
- *		Filters on all cores of the host, for the benchmark of filters on a GPU.
+ *		Filters on up to 16 cores of the host, for the benchmark of filters on a GPU.
  *
  * bench/gpu_filter_host.c
  */

@@ -130,7 +130,7 @@ chunks_of(uint64_t counters, layout as)
 	return (counters + as.counters - 1) / as.counters;
 }
 
-/* Return the bytes of a sketch with these counters: chunks and tails. */
+/* Return the size in bytes, chunks and tails, of a sketch whose counters have these values. */
 static uint64_t
 bytes_of(const uint32_t *value, uint64_t counters, layout as)
 {

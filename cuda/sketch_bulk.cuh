@@ -299,7 +299,7 @@ qs_add_tiles(qs_cuda *gpu, const qs_view *v, const qs_partitioned *p)
 
 /*
  * The qs_cuda_ops of a structure.  Narrow and Wide are its tables with counters of 4 and 8 bytes.
- * Each has an adder, a tile, and least() for queries.
+ * Each has an adder, a tile, and least() for queries.  Narrow also has merge().
  */
 template <typename Narrow, typename Wide> struct qs_structure_ops
 {

@@ -356,7 +356,10 @@ lap(instr_time *since)
 	return INSTR_TIME_GET_MILLISEC(passed);
 }
 
-/* Copy the collections to the other devices.  A device without memory is left out of the search. */
+/*
+ * Copy the collections to the other devices, and prepare the search there.  A device on which this
+ * fails, usually for lack of memory, is left out of the search.
+ */
 static void
 spread(GpuPairs *pairs, const GpuPairsSource *source)
 {

@@ -42,7 +42,7 @@
  *
  * To find a key, a reader reads the ends of the key's group, and the data of the group.  A group
  * has 16 to 32 present blocks on average.  An attacker can choose keys whose blocks are all in one
- * group.  Then the group has at most about sqrt(16 * blocks) present blocks.  Reading so many
+ * group.  Then the group has fewer than sqrt(32 * blocks) present blocks.  Reading so many
  * blocks takes up to a millisecond.
  *
  * src/sketch/compact.h

@@ -73,7 +73,10 @@ typedef struct qs_flat
 	const uint64_t *presence; /* the bitmap passed to qs_flat_present(), or NULL */
 } qs_flat;
 
-/* Chooses the encoding of an owned sketch or a view.  Reads all tables of a dense sketch. */
+/*
+ * Returns the encoding and the size of an owned sketch or a view.  For a dense sketch this may read
+ * every counter of the table that is written.
+ */
 extern qs_flat qs_flat_of(const qs_sketch *sk);
 
 /*

@@ -119,7 +119,10 @@ extern const char *qs_structure_name(int structure);
 /* Returns the qs_structure with this name, or 0. */
 extern int qs_structure_by_name(const char *name, size_t length);
 
-/* Returns the table bytes per unit of n: one bucket, or for rows one counter of each row. */
+/*
+ * Returns the bytes of the table for each unit of n, with narrow counters: the bytes of a bucket, or,
+ * if the structure has rows, of one counter in each row.
+ */
 extern uint64_t qs_block_bytes(const qs_params *p);
 
 /* The parameters that a user gives. */

@@ -33,16 +33,18 @@
  * are updated.  So the key's estimate e is at least W, and e is the same for all rows of the key in
  * the batch.
  *
- *	The key was a candidate and remains a candidate.  "lower" was at most W - w and grows by
- *	w, so it is at most W.  "before" does not change.
- *	The key becomes a candidate.  This happens at its first row of weight above 0, because e is the
+ * There are four cases:
+ *
+ *	- The key was a candidate and remains one: "lower" was at most W - w and grows by w, so it is at
+ *	most W.  "before" does not change.
+ *	- The key becomes a candidate: this happens at its first row of weight above 0, because e is the
  *	same for all its rows.  All its later rows are counted, even if the threshold reaches e in
  *	this batch.  So "lower" is w.  The key's weight before the batch was W - w <= e - w.  The key
  *	was no candidate, so W - w is also at most the bound before the batch.  "before" is the
  *	smaller of these two limits.
- *	The key is refused.  Then e is at most the threshold, so W is, too.  The bound is never below
+ *	- The key is refused: e is at most the threshold, so W is, too.  The bound is never below
  *	the threshold.  A key whose rows have weight 0 is skipped, and its W does not change.
- *	The key is dropped.  Its estimate is at most the new threshold, so W is, too.  The key cannot
+ *	- The key is dropped: its estimate is at most the new threshold, so W is, too.  The key cannot
  *	become a candidate again in this batch, because e is not above the new threshold.
  *
  * The argument does not depend on the size of w, or on how a key's weight is divided among its

@@ -373,7 +373,10 @@ machine_merge(machine *m, machine_sketch *u, machine_sketch *v)
 	u->shrunk |= v->shrunk;
 }
 
-/* Merge a sketch's bytes up to four times with deferred work, and then finish the work. */
+/*
+ * Merge the bytes of v into u one to four times by qs_merge_deferred(), and then do the deferred work
+ * by qs_materialize().  Does nothing if the total would overflow.
+ */
 static inline void
 machine_merge_often(machine *m, machine_sketch *u, machine_sketch *v)
 {

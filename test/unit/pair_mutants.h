@@ -2,8 +2,7 @@
  * pair_mutants.h
  *		Pairs of values of one type that need not match each other.
  *
- * mutants.h and similar files merge a damaged value only with itself.  This file calls every
- * function of two values with different values, of which one or both are damaged.  Fields
+ * mutants.h and similar files merge a damaged value only with itself.  This file passes two different values to every function that takes two values.  One or both values are damaged.  Fields
  * and bodies are copied from other values or changed at random, and the checksums are
  * repaired.
  *

@@ -53,8 +53,8 @@ underflows_are_refused(void **state)
 }
 
 /*
- * Returns the verdict by the definition.  No counter may fall below zero, and none may exceed 1
- * / depth of the bucket's remaining sum.
+ * True if the definition allows the subtraction: no counter falls below zero, and in each bucket the
+ * largest remaining counter times the depth is at most the sum of the remaining counters.
  */
 static bool
 may_subtract(const qs_sketch *into, const qs_sketch *from)

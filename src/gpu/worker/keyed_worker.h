@@ -34,7 +34,7 @@ typedef struct GpuKeyed
 /* The functions of a family for its values. */
 typedef struct GpuKeyedOps
 {
-	/* Makes an empty value of these parameters, or a copy of "from" if it is not NULL. */
+	/* Makes an empty value of these parameters, or a copy of "from" (only sketches) if it is not NULL. */
 	qb_status (*make)(qs_cuda *gpu, const GpuShape *params, const void *from, void **created);
 	void (*destroy)(void *value);
 	uint64 (*bytes)(const void *value); /* device memory of a value */
