@@ -216,8 +216,8 @@ error_of_width(uint32_t m, double bytes, double load)
 }
 
 /*
- * Return the memory with which thread has the error of buckets of m counters, relative to the
- * memory of the buckets.
+ * Return the memory that a thread sketch needs for the error of buckets of m counters, divided by
+ * the memory of the buckets.
  */
 static double
 thread_memory(uint32_t m, double bytes, double load)

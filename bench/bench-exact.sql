@@ -6,7 +6,7 @@ CREATE EXTENSION hll;
 
 \i hits.sql
 
--- lists of small groups, and distinct users of larger groups
+-- frequent pages of small groups, and distinct users of larger groups
 CREATE TABLE top_pages AS SELECT date_trunc('minute', at) AS minute, country, qtop_agg(url, 10) AS top FROM hits GROUP BY 1, 2;
 CREATE TABLE exact_pages AS SELECT date_trunc('minute', at) AS minute, country, url, count(*) AS n FROM hits GROUP BY 1, 2, 3;
 CREATE TABLE users AS SELECT date_trunc('hour', at) AS hour, country, qsketch_agg(user_id) AS sk FROM hits GROUP BY 1, 2;
@@ -32,8 +32,8 @@ INSERT INTO benchmarks (what, query, rival, bound, target) VALUES
     'SELECT hll_cardinality(hll_add_agg(hll_hash_bigint(user_id))) FROM hits', '<=', 1),
 ('number of distinct users, from rollups by hour and country (hll)', 'SELECT estimate FROM qsketch_distinct((SELECT qsketch_merge_agg(sk) FROM users))',
     'SELECT hll_cardinality(hll_union_agg(h)) FROM hll_users', '<=', 1);
--- The lists are large enough to be exact, so answers from lists must equal the answers of exact SQL.
--- The estimated number of different users must be within four standard errors.
+-- The lists are large enough to be exact, so answers from lists must equal the answers of exact
+-- SQL.  The estimated number of different users must be within four standard errors.
 UPDATE benchmarks SET holds = CASE WHEN query LIKE 'SELECT estimate FROM %'
     THEN replace(query, 'SELECT estimate', 'SELECT abs(estimate - (SELECT count(DISTINCT user_id) FROM hits)) <= 4 * standard_error')
     ELSE format('SELECT (%s) = (%s)', query, rival) END;

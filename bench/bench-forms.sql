@@ -99,7 +99,7 @@ FROM found WHERE ratio > 0.7 OR ratio > target OR NOT correct ORDER BY id;
 \qecho
 SELECT format('The other %s forms took at most 0.70 of the ordinary plan''s time.', count(*)) FROM found WHERE ratio <= least(0.7, target) AND correct;
 
--- Measures all forms, large lists, filters and many groups over one table and over 60 partitions,
+-- Measures all forms, large lists, filters and many groups over one table and over 61 partitions,
 -- with several sizes of work_mem.  If the planner chooses the column scan, the scan must take at
 -- most 1.1 times as long as the ordinary plan.
 CREATE TABLE days (LIKE hits) PARTITION BY RANGE (ts);
@@ -132,8 +132,8 @@ SELECT format('%s %s | %s | %s |', what, readable_ms(rival_ms), readable_ms(ms),
 \qecho
 SELECT format('The other %s of %s queries took at most 1.1 times the ordinary plan''s time.', count(*) FILTER (WHERE ratio <= 1.1), count(*)) FROM medians;
 
--- If the column scan cannot run a query, qsketch says why and recommends another form.  Compares the time of
--- the recommended form with the time of the original query.
+-- If the column scan cannot run a query, qsketch says why and recommends another form.  Compares
+-- the time of the recommended form with the time of the original query.
 CREATE TABLE places AS SELECT country, ascii(country) AS region FROM hits WHERE country IS NOT NULL GROUP BY country;
 VACUUM ANALYZE places;
 TRUNCATE benchmarks, timings;

@@ -3,9 +3,9 @@
 # Measures cached columns of a billion rows: "make bench-gpu-columns-large", on a host with a GPU.
 # Prints a Markdown table.  bench-gpu-columns-large.sql says what is measured.
 #
-# ROWS (1000000000) of a bigint and an int are divided among as many partitions as cores.  A row takes
-# 44 bytes, and all rows should fit into the host's memory.  WORKERS (cores - 1) is the number of
-# parallel workers.  QSKETCH_GPU=emulate tries the script without a GPU (default: auto).
+# ROWS (1000000000) of a bigint and an int are divided among as many partitions as cores.  A row
+# takes 44 bytes, and all rows should fit into the host's memory.  WORKERS (cores - 1) is the number
+# of parallel workers.  QSKETCH_GPU=emulate tries the script without a GPU (default: auto).
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 . "$(dirname "$0")/fill.sh"

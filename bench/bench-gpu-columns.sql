@@ -1,6 +1,6 @@
--- Measures cached columns on a GPU.  Run by bench-gpu-columns.sh with the path of a :module, the number of
--- :workers, and :cpu, which says whether to measure the CPU, too.  Prints each median as INFO, and at the end
--- as tables.
+-- Measures cached columns on a GPU.  Run by bench-gpu-columns.sh with the path of a :module, the
+-- number of :workers, and :cpu, which says whether to measure the CPU, too.  Prints each median as
+-- INFO, and at the end as tables.
 
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS qsketch;
@@ -51,7 +51,7 @@ INSERT INTO timings VALUES ('load user_id', 1, run_ms($$SELECT qsketch_gpu_load(
 INSERT INTO timings VALUES ('load what is there', 1, run_ms($$SELECT qsketch_gpu_load('events', '{user_id}')$$));
 SELECT qsketch_gpu_load('events', '{user_id,day}') \g /dev/null
 
--- Fetches a sketch, as returning or storing it does.  Lines that say "asked" fetch nothing.
+-- Fetches a sketch, as returning or storing it does.  Returns 1.
 CREATE FUNCTION gpu_fetch(qsketch) RETURNS bigint LANGUAGE c STRICT PARALLEL SAFE AS :'module';
 \set fetch 'SELECT gpu_fetch(qsketch_agg(user_id)) '
 \set agg :fetch 'FROM events'

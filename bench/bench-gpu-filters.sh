@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# Compares filters on the GPU with filters on the CPU inside PostgreSQL: "make bench-gpu-filters", on a
-# host with a GPU.  Prints Markdown tables.  bench-gpu-filters.sql says what is measured.
+# Compares filters on the GPU with filters on the CPU inside PostgreSQL: "make bench-gpu-filters",
+# on a host with a GPU.  Prints Markdown tables.  bench-gpu-filters.sql says what is measured.
 #
 # ROWS (20000000) of one bigint are in shared buffers, and KEYS (2000000) are looked up.  WORKERS
 # (cores - 1) is the number of parallel workers.  QSKETCH_GPU=emulate tries the script without a

@@ -20,8 +20,8 @@ BEGIN
     END LOOP;
 END $$;
 
--- Sends the wanted number of keys, at the same time as the other sessions.  The measured time is from the
--- first key until the tables of the sketch have been received.
+-- Sends the wanted number of keys, at the same time as the other sessions.  The measured time is
+-- from the first key until the tables of the sketch have been received.
 CREATE PROCEDURE send(number int, size text, wanted bigint) LANGUAGE plpgsql AS $$
 DECLARE
     keys bigint[] := some_keys(number);

@@ -92,8 +92,8 @@ SELECT count(*), sum(common) FROM stored, qsets_pairs(c, min_count => :least);
 \o
 SET client_min_messages = warning;
 
--- Finds the least number of elements for which a GPU is faster than the CPU.  Parts of the collection are
--- sent with each query, or kept on the GPU.
+-- Finds the least number of elements for which a GPU is faster than the CPU.  Parts of the
+-- collection are sent with each query, or kept on the GPU.
 CREATE TABLE parts AS
     SELECT n, qsets_subset(c, ARRAY(SELECT generate_series(1, n))) AS c, (SELECT count(*) FROM item WHERE s <= n) AS elements
     FROM stored, unnest(ARRAY[12, 25, 50, 100, 200, 400, 800, 1600, 3200, 6400]) AS n;

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 #
-# Compares the GPU with the CPU inside PostgreSQL, and checks the choice of "auto": "make bench-gpu", on a
-# host with a GPU.  Prints Markdown tables.  bench-gpu.sql says what is measured.  Ends with FAIL if the
-# device that auto chose was slower than the other device by more than a tenth.
+# Compares the GPU with the CPU inside PostgreSQL, and checks the choice of "auto": "make
+# bench-gpu", on a host with a GPU.  Prints Markdown tables.  bench-gpu.sql says what is measured.
+# Ends with FAIL if the device that auto chose was slower than the other device by more than a
+# tenth.
 #
 # ROWS (50000000) of one bigint are in shared buffers, and KEYS (5000000) are looked up.  WORKERS
 # (cores - 1) is the number of parallel workers.  QSKETCH_GPU=emulate tries the script without a GPU
-# (default: auto).  HUGE_PAGES=yes first reserves huge pages for shared buffers, and releases them at
-# the end; this needs root.
+# (default: auto).  HUGE_PAGES=yes first reserves huge pages for shared buffers, and releases them
+# at the end; this needs root.
 set -eu -o pipefail
 . "$(dirname "$0")/../test/server.sh"
 

@@ -58,8 +58,8 @@ FROM unnest(ARRAY[200000, 3200000, 12800000, 51200000]) AS keys,
 
 CREATE TABLE timings (number int, device text, ms float8, waited float8, keys bigint);
 
--- Runs a query on one device.  "waited" is the fraction of the processes' time in which they waited for
--- a slot.
+-- Runs a query on one device.  "waited" is the fraction of the processes' time in which they waited
+-- for a slot.
 CREATE PROCEDURE measure_once(c cases, device text, keep boolean) LANGUAGE plpgsql AS $$
 DECLARE
     before record;
@@ -91,10 +91,10 @@ BEGIN
     END LOOP;
 END $$;
 
--- The device that auto chose, and whether it is slower than the other device by more than a tenth and
--- a millisecond.  auto runs the code of the chosen device, so the smaller median of auto and the
--- chosen device counts.  But auto itself, which may change the device during a query, may not be slower
--- than the faster device by more than a quarter and a millisecond.
+-- The device that auto chose, and whether it is slower than the other device by more than a tenth
+-- and a millisecond.  auto runs the code of the chosen device, so the smaller median of auto and
+-- the chosen device counts.  But auto itself, which may change the device during a query, may not
+-- be slower than the faster device by more than a quarter and a millisecond.
 CREATE VIEW choices AS
 SELECT *, least(auto, CASE chosen WHEN 'gpu' THEN gpu ELSE cpu END) > 1.1 * least(cpu, gpu) + 1 OR auto > 1.25 * least(cpu, gpu) + 1 AS slower
 FROM (SELECT number,

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# Compares merging multilevel and sub_warp sketches: "make bench-merge".  Prints Markdown tables: first
-# of the functions alone (merge.c), then of queries on a throw-away server (bench-merge.sql).  All ratios
-# compare alternate runs.
+# Compares merging multilevel and sub_warp sketches: "make bench-merge".  Prints Markdown tables:
+# first of the functions alone (merge.c), then of queries on a throw-away server (bench-merge.sql).
+# All ratios compare alternate runs.
 #
 #	ROWS (10000000)  rows of the table
 #	STORED (300)     stored sketches of 1 MB of each kind; at least 30

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# Measures a log, its daily rollups, and queries of both, with qsketch and in exact SQL, with PostgreSQL's
-# default settings: "make bench-rollup".  Checks all answers, and writes its table into README.md.  Then
-# measures rollups whose groups do not fit into memory, and writes their table into
+# Measures a log, its daily rollups, and queries of both, with qsketch and in exact SQL, with
+# PostgreSQL's default settings: "make bench-rollup".  Checks all answers, and writes its table into
+# README.md.  Then measures rollups whose groups do not fit into memory, and writes their table into
 # docs/engineering/performance.md.
 #
 #	ROWS (4000000)  rows of the log

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 #
-# Measures the size of values on disk, the WAL for keeping them up to date, and the cost of reading them:
-# "make bench-size".  Writes its tables into docs/engineering/storage.md, and draws docs/storage.svg.
+# Measures the size of values on disk, the WAL for keeping them up to date, and the cost of reading
+# them: "make bench-size".  Writes its tables into docs/engineering/storage.md, and draws
+# docs/storage.svg.
 #
 #	ROWS (5000000)      rows of the log
 #	MOST (10000000)     distinct keys of the largest sketches in the figure

@@ -33,8 +33,7 @@ INSERT INTO sizes (what, bytes, most, beside)
 SELECT format('day x country x top 20: %s groups, %s rows', (SELECT count(*) FROM rollup), :rows), pg_total_relation_size('rollup'), 28e6 * :rows / 5e6,
     format('exact rollup of %s rows: %s', (SELECT count(*) FROM exact), pg_size_pretty(pg_total_relation_size('exact')));
 
--- The other families: a small number of keys in values that are made for many
--- keys.
+-- Values of the other families.  Some values are made for many keys, and have few keys.
 INSERT INTO sizes (what, bytes, beside)
 SELECT 'list of 20 top keys, 4000 distinct ones', octet_length(qtop_agg('key ' || i, 20)::bytea), 'the sketch in it is compact' FROM generate_series(1, 4000) AS i;
 INSERT INTO sizes (what, bytes, beside)
@@ -68,7 +67,7 @@ CREATE FUNCTION next_batch(number int) RETURNS void LANGUAGE sql AS $$
 CREATE TABLE written (id int GENERATED ALWAYS AS IDENTITY, what text, wal numeric DEFAULT 0, most numeric);
 INSERT INTO written (what, most) VALUES ('append', 1e6), ('append, and fold the small rows', 2e6),
     ('append, and fold all rows into ten', NULL), ('upsert', NULL), ('exact counts, upserted', NULL);
--- Adds the WAL of a statement to the sum of each of these ways.
+-- Executes the statement, and adds the bytes of its WAL to the sum of each way in "ways".
 CREATE PROCEDURE write_wal(ways text[], statement text) LANGUAGE plpgsql AS $$
 DECLARE
     start pg_lsn := pg_current_wal_insert_lsn();

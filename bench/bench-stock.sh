@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 #
-# Compares sketches, exact SQL and DuckDB on one table of 8 columns, with PostgreSQL's default settings,
-# with 2 workers and with none, cold and warm: "make bench-stock".  Checks all answers, and writes its
-# table into docs/engineering/performance.md.
+# Compares sketches, exact SQL and DuckDB on one table of 8 columns, with PostgreSQL's default
+# settings, with 2 workers and with none, cold and warm: "make bench-stock".  Checks all answers,
+# and writes its table into docs/engineering/performance.md.
 #
-# Before a cold run the server is restarted, and the table's files are dropped from the file cache.  A warm
-# run is the second of two runs.  On memory file systems files cannot be dropped, so there are no cold
-# runs.
+# Before a cold run the server is restarted, and the table's files are dropped from the file cache.
+# A warm run is the second of two runs.  On memory file systems files cannot be dropped, so there
+# are no cold runs.
 #
 #	ROWS (4000000)  rows of the table
 #	TURNS (5)       runs of each query, all queries in turn
@@ -80,7 +80,8 @@ answer_duckdb() {
 	in_sql -v answer="${answer#* }" <<<"INSERT INTO answers VALUES ($1, $2, :'answer')"
 }
 
-# each_run SYSTEM COMMAND...: calls the command with the id and the workers of each query of the system.
+# each_run SYSTEM COMMAND...: calls the command with the id and the workers of each query of the
+# system.
 each_run() {
 	local run runs
 	mapfile -t runs < <(in_sql -F' ' -c "SELECT id, workers FROM queries, unnest('{2,0}'::int[]) AS workers

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 #
-# Measures the speed of the extension inside PostgreSQL, in full: "make bench".  Makes its own data on a
-# throw-away server, measures everything in one run, checks the results, and writes
-# docs/engineering/performance.md with its figures, and a table in docs/recipes.md.  The page's text from
-# "What makes some slow" on is kept.  Check by hand that this text is still true.
+# Measures the speed of the extension inside PostgreSQL, in full: "make bench".  Makes its own data
+# on a throw-away server, measures everything in one run, checks the results, and writes
+# docs/engineering/performance.md with its figures, and a table in docs/recipes.md.  The page's text
+# from "What makes some slow" on is kept.  Check by hand that this text is still true.
 #
 # Takes about eight minutes on two idle cores.
 #

@@ -27,8 +27,8 @@ CREATE UNLOGGED TABLE dated AS
 -- A log of 30 days and 20 places, in the order of time.
 CREATE UNLOGGED TABLE logs AS
     SELECT k, timestamp '2026-01-01' + (v - 1) * (interval '30 days' / :rows) AS ts, (random() * 20)::int % 20 AS place FROM ints;
--- "partitioned" is loaded day by day.  "strewn" is loaded in the order of the rows, so that the pages of a
--- partition are scattered over shared memory.
+-- "partitioned" is loaded day by day.  "strewn" is loaded in the order of the rows, so that the
+-- pages of a partition are scattered over shared memory.
 CREATE UNLOGGED TABLE partitioned (LIKE dated) PARTITION BY LIST (day);
 CREATE UNLOGGED TABLE strewn (LIKE dated) PARTITION BY LIST (day);
 SELECT format('CREATE UNLOGGED TABLE %s_%s PARTITION OF %1$s FOR VALUES IN (%2$s)', t, i)

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 #
-# The demonstration: "make demo".  Builds the extension, starts a throw-away server, and shows sketches of
-# real data and of ten million generated events.  The real data are the dependencies among the Debian
-# packages in this machine's package lists.  The queries are in demo.sql.  Everything is removed at the end.
+# The demonstration: "make demo".  Builds the extension, starts a throw-away server, and shows
+# sketches of real data and of ten million generated events.  The real data are the dependencies
+# among the Debian packages in this machine's package lists.  The queries are in demo.sql.
+# Everything is removed at the end.
 set -eu -o pipefail
 . "$(dirname "$0")/../test/server.sh"
 
@@ -16,9 +17,9 @@ package_descriptions() {
 	fi
 }
 
-# Reads descriptions, and writes FOLDER/packages (name, section, maintainer) and FOLDER/edges (package,
-# section, needed package) in the format of COPY.  If a package is described several times, the first
-# description counts.
+# Reads descriptions, and writes FOLDER/packages (name, section, maintainer) and FOLDER/edges
+# (package, section, needed package) in the format of COPY.  If a package is described several
+# times, the first description counts.
 parse_descriptions() {
 	awk -v packages="$1/packages" -v edges="$1/edges" -v OFS='\t' '
 		/^[A-Za-z-]+:/ {

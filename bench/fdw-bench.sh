@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 #
-# Compares sketches of rows on another server, over postgres_fdw, with count(*) of the same rows: "make
-# fdw-bench".  Checks all results, and writes its table into docs/engineering/several-machines.md.
+# Compares sketches of rows on another server, over postgres_fdw, with count(*) of the same rows:
+# "make fdw-bench".  Checks all results, and writes its table into
+# docs/engineering/several-machines.md.
 #
 #	ROWS (2000000)  rows, in four partitions
 #	TURNS (9)       runs of each query

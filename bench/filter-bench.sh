@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# The second half of "make filter-bench": compares filters inside PostgreSQL, on a throw-away server, with
-# PostgreSQL's aggregates and Bloom filter, and with sketches.
-# Checks all results, and writes its tables into docs/engineering/filter-measurements.md.
+# The second half of "make filter-bench": compares filters inside PostgreSQL, on a throw-away
+# server, with PostgreSQL's aggregates and Bloom filter, and with sketches.  Checks all results, and
+# writes its tables into docs/engineering/filter-measurements.md.
 #
 #	ROWS (5000000)        rows of the table
 #	TURNS (5)             runs of each query that has a target

@@ -167,7 +167,9 @@ check(const char *section, const job *j)
 	g.mistakes += wrong > 0;
 }
 
-/* Create a sketch, check inserts in one mode, and time inserts and queries that have a name. */
+/*
+ * Create a sketch, check inserts in one mode, and time inserts and queries whose name is not NULL.
+ */
 void
 time_sketch(const char *section, int structure, uint64_t bytes, int depth, uint64_t keys,
 			qs_cuda_bulk bulk, const char *insert_name, const char *query_name)

@@ -67,7 +67,9 @@ extern qs_params params_of(int structure, uint64_t bytes, int depth);
 extern void run_insert(void *argument);
 extern void run_query(void *argument);
 
-/* Create a sketch, check inserts in one mode, and time inserts and queries that have a name. */
+/*
+ * Create a sketch, check inserts in one mode, and time inserts and queries whose name is not NULL.
+ */
 extern void
 time_sketch(const char *section, int structure, uint64_t bytes, int depth, uint64_t keys,
 			qs_cuda_bulk bulk, const char *insert_name, const char *query_name);

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 #
-# Writes the lines of gpu_bench as tables into docs/engineering/gpu-performance.md, between the comment
-# lines that mark the tables.
+# Writes the lines of gpu_bench as tables into docs/engineering/gpu-performance.md, between the
+# comment lines that mark the tables.
 #
 #	gpu_report.sh [lines of gpu_bench]
 #
-# The text around the tables is written by hand.  The tables leave out the sections "batches", "access",
-# "depth", "host" and "sf", the queries of "skew", and the sizes above 512 MB of "sizes" and "bulk",
-# which SQL refuses.
+# The text around the tables is written by hand.  The tables leave out the sections "batches",
+# "access", "depth", "host" and "sf", the queries of "skew", and the sizes above 512 MB of "sizes"
+# and "bulk", which SQL refuses.
 set -eu
 cd "$(dirname "$0")/.."
 lines=${1:-build/gpu/gpu-bench.tsv}
@@ -15,8 +15,9 @@ page=docs/engineering/gpu-performance.md
 tables=$(mktemp -d)
 trap 'rm -rf "$tables"' EXIT
 
-# pivot SECTION TITLE CONDITION ROW COLUMN: prints a table of values.  CONDITION, ROW and COLUMN are awk
-# expressions of name, bytes, keys and what.  Rows and columns are in the order of their first values.
+# pivot SECTION TITLE CONDITION ROW COLUMN: prints a table of values.  CONDITION, ROW and COLUMN are
+# awk expressions of name, bytes, keys and what.  Rows and columns are in the order of their first
+# values.
 pivot() {
 	awk -F'\t' -v section="$1" -v title="$2" '
 		function size(b) { return b >= 2^30 ? b / 2^30 " GB" : b >= 2^20 ? b / 2^20 " MB" : b / 2^10 " kB" }

@@ -263,8 +263,8 @@ check_some(const char *section, const qset_collection *c, const qset_pair *pair,
 }
 
 /*
- * Compare all pairs of index with all pairs of hybrid, which counts frequent elements by products
- * of bits.  Check some pairs on the CPU.
+ * Compare all pairs that method index finds with all pairs that method hybrid finds.  hybrid counts
+ * frequent elements by products of bits.  Check some pairs on the CPU.
  */
 static void
 check_methods(qs_cuda *gpu, const char *section, const qset_collection *c, qset_cuda_request r,

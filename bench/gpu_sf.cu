@@ -13,12 +13,14 @@
  *
  * The device updates slim buckets by atomicMax.  Slim counters only grow, so a bucket may be sent
  * in any order and any number of times.  The paper copies the counters of each key separately.
- * This program copies a whole slot of keys in one transfer, while the next keys are added.
+ * This program copies the slim buckets of a whole slot in one transfer, while the next keys are
+ * added.
  *
  * This is the paper's insertion, for tests and benchmarks.  Inside PostgreSQL the CPU makes sf
  * sketches, and only their slim tables are copied to the device, for lookups.
  *
- * Bytes per key to the device: 4 for the bucket and 32 (wide: 64) of counters.
+ * Bytes copied to the device for each key: 4 for the bucket's number, and 32 (wide: 64) of
+ * counters.
  *
  * bench/gpu_sf.cu
  */
@@ -323,7 +325,7 @@ same_sketch(const qs_cuda_sketch *slim, const qs_sketch *full)
 		   qs_params_mergeable(&p, &slim->params);
 }
 
-/* Prepare both parts for "sum" more weight, with counters of the same width. */
+/* Prepare both parts for additional weight "sum", with counters of the same width. */
 static qb_status
 prepare(qs_cuda_sketch *slim, qs_sketch *full, int64_t sum)
 {

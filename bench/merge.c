@@ -5,9 +5,10 @@
  * Source and target of a merge are copies that were made from serialized bytes at an odd address.
  * The target has "parts" times the source's weight.  Each round times four operations: a merge; a
  * subtraction, which restores the target; a fold of a copy to half its size; and a hundred merges
- * into a copy, as in aggregates, which read the sum only at the end.  The structures run alternately.  Each round gives a ratio, and the
- * median of all rounds is reported.  The last columns compare with the floor: a loop that only
- * reads and writes the sketches' number of bytes, including high buckets.
+ * into a copy, as in aggregates, which read the sum only at the end.  The structures run
+ * alternately.  Each round gives a ratio, and the median of all rounds is reported.  The last
+ * columns are ratios to the floor, the time of a loop that only reads and writes as many bytes as
+ * the sketches have, including high buckets.
  *
  * The results are compared with sums of single counters.
  *
@@ -72,7 +73,7 @@ typedef struct subject_pair
 	double ms[TIMES][ROUNDS];
 } subject_pair;
 
-/* Return the processor time of this process in ms, without other processes. */
+/* Return the processor time of this process in ms.  Other processes do not count. */
 static double
 now_ms(void)
 {

@@ -9,7 +9,8 @@
  * shares all of its counters with a heavy key is estimated by the heavy key's count.
  *
  * The table shows sketches of a million keys, with the error for 1, for 1000 and for 1,000,000
- * probes.  The lower bounds of the keys with the largest estimates differ much between these errors.
+ * probes.  The lower bounds of the keys with the largest estimates differ much between these
+ * errors.
  *
  * bench/probes.c
  */

@@ -12,8 +12,8 @@ hardware() {
 	echo "$model, $(nproc) cores, $memory of memory; PostgreSQL $(psql -XAtc 'SHOW server_version'); $(date +%F)"
 }
 
-# put_into PAGE TARGET FILE: writes the lines of FILE into PAGE.  These lines replace all lines between
-# "make TARGET writes what follows" and "end of what make TARGET writes".
+# put_into PAGE TARGET FILE: writes the lines of FILE into PAGE.  These lines replace all lines
+# between "make TARGET writes what follows" and "end of what make TARGET writes".
 put_into() {
 	local written
 	written=$(mktemp "$SERVER_ROOT/page.XXXXXX")
@@ -57,8 +57,9 @@ print_left_out() {
 	done
 }
 
-# duckdb_ready: true if DuckDB can be used.  DUCKDB names a folder with node_modules/@duckdb/node-api.
-# Without DUCKDB, npm installs DuckDB for this run, if npm and a network exist.
+# duckdb_ready: true if DuckDB can be used.  DUCKDB names a folder with
+# node_modules/@duckdb/node-api.  Without DUCKDB, npm installs DuckDB for this run, if npm and a
+# network exist.
 duckdb_ready() {
 	command -v node >/dev/null || return 1
 	if [ -z "${DUCKDB:-}" ]; then

@@ -28,8 +28,8 @@ INSERT INTO benchmarks (what, query, rival, bound, target, settings, holds) VALU
 ('ordinary plan', 'SELECT qsets_count(qsets_agg(s, e)) FROM member', 'SELECT count(*) FROM member', '<=', 5,
  '{qsketch.enable_columnscan, off}', 'SELECT c = (SELECT qsets_agg(s, e) FROM member WHERE e IS NOT NULL) FROM made');
 
--- Sets similar to one of 5,000 products that 40,000 customers bought.  The times exclude the preparation
--- of the collection, because the first two runs do not count.
+-- Sets similar to one of 5,000 products that 40,000 customers bought.  The times exclude the
+-- preparation of the collection, because the first two runs do not count.
 CREATE UNLOGGED TABLE bought AS SELECT DISTINCT i % 5000 AS product, (random() ^ 2 * 40000)::integer AS customer FROM generate_series(1, 500000) AS i;
 CREATE INDEX ON bought (product, customer);
 CREATE INDEX ON bought (customer, product);

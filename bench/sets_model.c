@@ -65,9 +65,9 @@ time_rivals(rival *r, int rivals)
 }
 
 /*
- * Return the expected seconds.  The cost of a technique between QSET_MERGE and QSET_BITMAP is the
- * cost of one bitmap at a time; the technique takes about ten times as long (the paper's Figs. 7
- * and 8).
+ * Return the expected seconds.  For a technique between QSET_MERGE and QSET_BITMAP, cost[] is the
+ * nanoseconds of one bitmap at a time.  The technique takes about ten times as long as its cost
+ * (the paper's Figs. 7 and 8).
  */
 static double
 expected(const qset_plan *p, int method)

@@ -58,8 +58,8 @@ work(void *argument)
 }
 
 /*
- * Return the fraction of all pairs (a row and a later column) whose row is step / 2, step / 2 + step,
- * and so on.
+ * Return the fraction of all pairs (a row and a later column) whose row is step / 2, step / 2 +
+ * step, and so on.
  */
 static double
 fraction_of_pairs(uint64_t rows, uint64_t step)

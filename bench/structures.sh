@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 #
-# Compares all structures on the same rows: "make structures".  Makes its own data on a throw-away server,
-# measures how fast and how accurate each structure is, checks that the default sketch finds enough of the
-# most frequent keys, and writes the tables into docs/engineering/structures.md, between the lines that mark
-# them.
+# Compares all structures on the same rows: "make structures".  Makes its own data on a throw-away
+# server, measures how fast and how accurate each structure is, checks that the default sketch finds
+# enough of the most frequent keys, and writes the tables into docs/engineering/structures.md,
+# between the lines that mark them.
 #
 #	TURNS (5)      runs of each query; the shortest counts
 #	CLICKS (yes)   no: without the 20 million clicks

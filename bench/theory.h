@@ -26,11 +26,11 @@
  * same cell with chance 1/z, which reduces the means of A, B and C.
  *
  * The slim table (IV-B): the estimate of a key of count 1 is min over i of max(1 + X_i, Y_i).  X_i
- * is the number of other keys in the key's cell, and Y_i is the greatest number of keys in one of the
- * z - 1 other cells.  The k other keys of a sub-bucket are distributed over its cells at random.  The
- * chance that at most v - 1 keys are in the own cell and at most v in each other cell is the
- * coefficient of t^k in k!/z^k * e_(v-1)(t) * e_v(t)^(z-1), where e_v is the first v + 1 terms of
- * exp(t).
+ * is the number of other keys in the key's cell, and Y_i is the greatest number of keys in one of
+ * the z - 1 other cells.  The k other keys of a sub-bucket are distributed over its cells at
+ * random.  The chance that at most v - 1 keys are in the key's cell and at most v in each other
+ * cell is the coefficient of t^k in k!/z^k * e_(v-1)(t) * e_v(t)^(z-1), where e_v is the first v +
+ * 1 terms of exp(t).
  *
  * bench/theory.h
  */

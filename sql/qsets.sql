@@ -1,6 +1,6 @@
 --
--- Sets as arrays, sorted or not.  There are no operators, since intarray has them.  Common elements of integers are
--- counted without a hash table.  Other elements may be of any type that has a hash.
+-- Sets as arrays, sorted or not.  There are no operators, since intarray has them.  Common elements
+-- of integers are counted without a hash table.  Other elements may be of any type that has a hash.
 --
 
 --@ each ARRAY|KIND|ORDER

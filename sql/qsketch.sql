@@ -5,8 +5,8 @@
 -- Before anything else, asks the loaded library whether it serves this SQL.
 --
 -- A call in this script must not be ambiguous.  The schema may have functions with
--- the same name and further arguments that have defaults.  Then no cast can select a
--- function, so the extension's function has a unique name while it is called.
+-- the same name and additional arguments that have defaults.  Casts cannot choose among
+-- such functions, so the extension's function has a unique name while it is called.
 -- Functions of PostgreSQL are called with their schema.
 --
 

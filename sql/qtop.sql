@@ -106,8 +106,8 @@ CREATE FUNCTION qtop_exact("table" regclass, "column" name, n integer, key_type 
 COMMENT ON FUNCTION qtop_exact(regclass, name, integer, anyelement)
 	IS 'the n most frequent keys of a column, with their exact counts';
 
--- The weight is a cstring because no type is cast to cstring implicitly.  So a fourth
--- argument NULL::text or NULL::name names the type of the keys.
+-- The weight is a cstring because no type is cast to cstring implicitly.  So with NULL::text or
+-- NULL::name as fourth argument, PostgreSQL chooses the function with key_type.
 CREATE FUNCTION qtop_exact("table" regclass, "column" name, n integer, weight cstring,
 	OUT key text, OUT total bigint)
 	RETURNS SETOF record

@@ -15,8 +15,8 @@
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 
-# Lists all libraries except the C and C++ runtimes, which the host must have.  ldd fails for
-# scripts, and some programs of PostgreSQL 18 are scripts.
+# Lists all libraries except the C and C++ runtimes, which the host must have.  Ignores
+# failures of ldd: some programs of PostgreSQL 18 are scripts, for which ldd fails.
 shared_libraries() {
 	find "$SERVER_ROOT" -type f \( -path '*/bin/*' -o -name '*.so' -o -name 'pg_*regress' \) \
 		-exec sh -c 'ldd "$@" 2>/dev/null || :' ldd {} + | awk '/=> \// { print $3 }' | sort -u |

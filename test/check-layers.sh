@@ -123,8 +123,8 @@ for folder in src/pgbase src/pg $scan src/gpu src/gpu/worker; do
 done
 
 # A user who can compute the slots of a hash table can choose keys that share one slot.  So hash
-# tables compute slots by base/slot.h, which has a secret.  The mixer has no secret.  Only these
-# files may use the mixer: they compute positions in sketches and filters, or draw random numbers.
+# tables compute slots by base/slot.h, which has a secret.  The mixer has no secret.  Only the files
+# below may use the mixer: they compute positions in sketches and filters, or draw random numbers.
 mixing='base/hash\.h|engine/sketch_avx512\.c|filter/params\.h|pg/sketch_probe\.c|pgbase/process\.c'
 mixing+='|sketch/(measure|cells|merge|multilevel|pieces|sf|sketch|unbiased|compact_write)\.c|sketch/(cells|kernels|params|sf)\.h'
 report "these" "may not hash without a secret" < <(grep -nHE '\b(qb_(mix64|hash|reduce)|murmurhash(32|64))[(]' \

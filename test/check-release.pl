@@ -12,7 +12,8 @@ use JSON::PP;
 chdir "$FindBin::RealBin/.." or die "check-release.pl: $!\n";
 my $failed = 0;
 
-# The prototype gives each argument scalar context.  In list context a failed match would add no argument.
+# The prototype gives each argument scalar context.  In list context a failed match would add no
+# argument.
 sub check($$)
 {
 	my ($ok, $what) = @_;

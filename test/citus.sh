@@ -4,16 +4,16 @@
 #
 #	test/citus.sh [BUILD [test|time|COMMAND...]]
 #
-# BUILD is a folder in which Citus was built.  Without BUILD, or if BUILD is "-", the script uses the
-# Citus of the PostgreSQL that pg_config names.  If this PostgreSQL has no Citus, the script prints a
-# line that says so, and succeeds.
+# BUILD is a folder in which Citus was built.  Without BUILD, or if BUILD is "-", the script uses
+# the Citus of the PostgreSQL that pg_config names.  If this PostgreSQL has no Citus, the script
+# prints a line that says so, and succeeds.
 #
-# The script starts a coordinator and two workers, as server.sh starts its server, and leaves nothing
-# behind.  "test" computes the expressions of citus/expressions.txt over a local table and over a
-# distributed table of the same rows.  The results must be equal byte by byte.  If qsketch is not loaded
-# at start, Citus' error is accepted, too.  "time" measures ROWS (2000000) rows in 16 shards: each query
-# runs ROUNDS (9) times, in turn with all other queries, and the shortest time counts.  A COMMAND runs while the
-# servers listen on ports 5432, 5433 and 5434.
+# The script starts a coordinator and two workers, as server.sh starts its server, and leaves
+# nothing behind.  "test" computes the expressions of citus/expressions.txt over a local table and
+# over a distributed table of the same rows.  The results must be equal byte by byte.  If qsketch is
+# not loaded at start, Citus' error is accepted, too.  "time" measures ROWS (2000000) rows in 16
+# shards: each query runs ROUNDS (9) times, in turn with all other queries, and the shortest time
+# counts.  A COMMAND runs while the servers listen on ports 5432, 5433 and 5434.
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 
@@ -105,8 +105,8 @@ run_tests() {
 	check_file states 'states of users: refused or combined, as expected'
 }
 
-# Checks servers that do not load qsketch at start.  Citus must refuse some expressions, because their
-# aggregates have keys of any type.  All other results must be right.
+# Checks servers that do not load qsketch at start.  Citus must refuse some expressions, because
+# their aggregates have keys of any type.  All other results must be right.
 without_preload() {
 	local i
 	for i in "${!nodes[@]}"; do

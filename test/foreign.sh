@@ -4,10 +4,10 @@
 #
 #	test/foreign.sh ARCH     ARCH is dpkg's name, like arm64; needs root, in a system to be thrown away
 #
-# The program postgres and its libraries are replaced by ARCH's, which QEMU runs.  Extensions that are
-# built against this PostgreSQL afterwards are built for ARCH.  psql, pg_regress, Perl and the compiler
-# stay unchanged.  So the tests take a small fraction of the time that a whole system of ARCH takes
-# under QEMU, and the kernel needs no support of QEMU.
+# The program postgres and its libraries are replaced by ARCH's, which QEMU runs.  Extensions that
+# are built against this PostgreSQL afterwards are built for ARCH.  psql, pg_regress, Perl and the
+# compiler stay unchanged.  So the tests take a small fraction of the time that a whole system of
+# ARCH takes under QEMU, and the kernel need not start programs by QEMU.
 #
 # The system must be Debian with the packages of "setup.sh test".  PG_CONFIG or pg_config names its
 # PostgreSQL.
@@ -30,8 +30,8 @@ die() {
 	exit 1
 }
 
-# Installs the compiler, QEMU, and the libraries to link with.  Only downloads PostgreSQL's packages,
-# which cannot be installed together with this system's PostgreSQL.
+# Installs the compiler, QEMU, and the libraries to link with.  Only downloads PostgreSQL's
+# packages, which cannot be installed together with this system's PostgreSQL.
 fetch() {
 	local package
 	dpkg --add-architecture "$arch"

@@ -8,11 +8,11 @@
 #	                             root, in a system to be thrown away (chroot.sh)
 #
 # The sources are the tracked files as they are on disk; without git, all files.
-# PG_SUPPORTED_VERSIONS="17 18" picks versions.  Without this variable pg_buildext leaves out versions
-# that are not from the release itself.  ARCH=arm64 builds for another architecture, whose server then
-# runs the tests (foreign.sh); this needs root, in a system to be thrown away.  WITH_CUDA=yes builds with
-# the CUDA toolkit of this machine.  The changelog names Debian's suite, so lintian uses Debian's
-# profile, also on Ubuntu.
+# PG_SUPPORTED_VERSIONS="17 18" picks versions.  Without this variable pg_buildext leaves out
+# versions that are not from the release itself.  ARCH=arm64 builds for another architecture, whose
+# server then runs the tests (foreign.sh); this needs root, in a system to be thrown away.
+# WITH_CUDA=yes builds with the CUDA toolkit of this machine.  The changelog names Debian's suite,
+# so lintian uses Debian's profile, also on Ubuntu.
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 source=$PWD
@@ -22,7 +22,8 @@ files() {
 	git ls-files -z 2>/dev/null || find . -path ./build -prune -o -type f -print0
 }
 
-# Unpacks the source package of this version, with debian/control for the installed PostgreSQL versions.
+# Unpacks the source package of this version, with debian/control for the installed PostgreSQL
+# versions.
 unpack() {
 	local tree=build/deb/qsketch-$version
 	rm -rf build/deb
@@ -41,8 +42,8 @@ show_failed() {
 }
 
 # DEB_BUILD_OPTIONS=nocheck leaves out the tests on a server of each version.  A build for another
-# architecture leaves out these tests, and the check of build dependencies, which are installed for this
-# system.
+# architecture leaves out these tests, and the check of build dependencies, which are installed for
+# this system.
 build() {
 	echo "package.sh: installs what building takes, builds, and runs the SQL tests on a server of each version, which takes some 10 minutes on 2 cores; DEB_BUILD_OPTIONS=nocheck leaves the tests out"
 	test/setup.sh deb
@@ -55,8 +56,8 @@ build() {
 	ls -l "$source"/build/deb/*.deb
 }
 
-# autopkgtest installs the packages that the tests name, and runs the tests as an ordinary user.  The
-# tests name postgresql-server-dev-all, which depends on the release's own versions.
+# autopkgtest installs the packages that the tests name, and runs the tests as an ordinary user.
+# The tests name postgresql-server-dev-all, which depends on the release's own versions.
 test_installed() {
 	local headers
 	headers=$(cd "$1" && ls *.deb | sed -n 's/^postgresql-\([0-9]*\)-qsketch_.*/postgresql-server-dev-\1/p')
@@ -66,8 +67,8 @@ test_installed() {
 	autopkgtest --user=tester "$1"/*.deb "$1"/*.dsc -- null
 }
 
-# Copies the package's files, because the package depends on a server that cannot be installed together
-# with this system's.
+# Copies the package's files, because the package depends on a server that cannot be installed
+# together with this system's.
 test_foreign() {
 	test/setup.sh test
 	test/foreign.sh "$ARCH"

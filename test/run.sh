@@ -18,12 +18,12 @@
 # UNIT=build/unit/test_merge".  These commands first build what they need.  The logs of TAP tests
 # are in build/tap.
 #
-# Every step runs, also after a failed step.  The last line is always "N passed, N failed": the number
-# of unit tests, SQL, isolation and TAP tests, and checks.  If files of TAP tests were skipped, the
-# line ends with ", N skipped".  The lines before the last line name the failed tests, with the first
-# lines of the output of failed TAP and SQL tests, so that the end of a log is enough.  The exit status
-# is not 0 if any test failed or none ran.  The output of SQL tests is in build/regress/results.  Copy
-# it to expected/ if it is right.
+# Every step runs, also after a failed step.  The last line is always "N passed, N failed": the
+# number of unit tests, SQL, isolation and TAP tests, and checks.  If files of TAP tests were
+# skipped, the line ends with ", N skipped".  The lines before the last line name the failed tests,
+# with the first lines of the output of failed TAP and SQL tests, so that the end of a log is
+# enough.  The exit status is not 0 if any test failed or none ran.  The output of SQL tests is in
+# build/regress/results.  Copy it to expected/ if it is right.
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 cd "$SOURCE"
@@ -97,8 +97,9 @@ unit_tests() {
 	unit_count
 }
 
-# failed_unit_tests LOG: prints program/test of the tests that failed, and the programs that did not end
-# by cmocka.  cmocka prints a line with the number of failed tests, and then repeats their names.
+# failed_unit_tests LOG: prints program/test of the tests that failed, and the programs that did not
+# end by cmocka.  cmocka prints a line with the number of failed tests, and then repeats their
+# names.
 failed_unit_tests() {
 	awk '
 		function ends() { if (program != "" && !ended) print program }
@@ -117,9 +118,9 @@ names() {
 	done
 }
 
-# pg_regress_run NAME PROGRAM TEST...: runs tests in a database of that name, and keeps the status beside
-# the log.  The tests run on copies, because the server's user may not be able to read the source tree,
-# and because pg_regress must not find the install scripts in sql/.
+# pg_regress_run NAME PROGRAM TEST...: runs tests in a database of that name, and keeps the status
+# beside the log.  The tests run on copies, because the server's user may not be able to read the
+# source tree, and because pg_regress must not find the install scripts in sql/.
 pg_regress_run() {
 	local name=$1 program=$PGXS_TEST/$2 stage=$SERVER_HOME/$1 log=$build/$1.log status=0
 	shift 2
@@ -131,8 +132,8 @@ pg_regress_run() {
 	echo $status >"$log.status"
 }
 
-# pg_regress_count NAME TEST...: counts tests that have run, and adds their output to the log of their
-# type.
+# pg_regress_count NAME TEST...: counts tests that have run, and adds their output to the log of
+# their type.
 pg_regress_count() {
 	local name=$1 kind=${1%_2} stage=$SERVER_HOME/$1 log=$build/$1.log seen
 	shift
@@ -221,8 +222,8 @@ isolation() {
 	pg_regress_tests isolation isolation/pg_isolation_regress "$@"
 }
 
-# tap_file FILE: runs one test, keeps its status beside its log, and prints the log after its end, so
-# that the output of several tests does not mix.
+# tap_file FILE: runs one test, keeps its status beside its log, and prints the log after its end,
+# so that the output of several tests does not mix.
 tap_file() {
 	local log=$build/tap-${1##*/}.log stage=$SERVER_HOME/tap status=0
 	as_server env TESTDIR="$stage" TESTDATADIR="$stage/tmp_check" \
@@ -254,9 +255,9 @@ tap_count() {
 	fi
 }
 
-# Each file is one test, and needs PostgreSQL's Perl modules, IPC::Run and prove.  Two files run at a
-# time, because tests wait most of the time.  With a real GPU one file runs at a time, because tests assume that
-# all memory of the GPU is free.  TAP_JOBS sets another number of files.
+# Each file is one test, and needs PostgreSQL's Perl modules, IPC::Run and prove.  Two files run at
+# a time, because tests wait most of the time.  With a real GPU one file runs at a time, because
+# tests assume that all memory of the GPU is free.  TAP_JOBS sets another number of files.
 tap() {
 	local file jobs=2 stage=$SERVER_HOME/tap
 	[ $# != 0 ] || return 0

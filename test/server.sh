@@ -14,17 +14,17 @@
 #	                        emulates a GPU, and auto uses the real GPU; default: DEFAULT
 #	as_server COMMAND...    run as the user who owns the server
 #
-# Nothing is installed into the system.  PostgreSQL finds its libraries relative to its programs, so a
-# copy of both under $SERVER_ROOT is a complete server.  The script needs no root.  If root runs it,
-# the server runs as "nobody", since PostgreSQL refuses root.  "nobody" may not be able to read the
-# source tree, so the script copies the files that the server needs to $SERVER_HOME.  At exit, the
-# script always stops the server and removes all of its files.
+# Nothing is installed into the system.  PostgreSQL finds its libraries relative to its programs, so
+# a copy of both under $SERVER_ROOT is a complete server.  The script needs no root.  If root runs
+# it, the server runs as "nobody", since PostgreSQL refuses root.  "nobody" may not be able to read
+# the source tree, so the script copies the files that the server needs to $SERVER_HOME.  At exit,
+# the script always stops the server and removes all of its files.
 #
 # Environment: PG_CONFIG (which PostgreSQL), TMPDIR, QSKETCH_TEST_CONF (a file of further lines for
-# postgresql.conf), QSKETCH_BUNDLE (an archive made by "make bundle", to be used instead of installed
-# packages and a build), QSKETCH_INITDB (options of initdb in place of "--no-locale -E UTF8"),
-# QSKETCH_INSTALLED (test the extension that is installed into the PostgreSQL).  PGOPTIONS and similar
-# variables are passed to clients.
+# postgresql.conf), QSKETCH_BUNDLE (an archive made by "make bundle", to be used instead of
+# installed packages and a build), QSKETCH_INITDB (options of initdb in place of "--no-locale -E
+# UTF8"), QSKETCH_INSTALLED (test the extension that is installed into the PostgreSQL).  PGOPTIONS
+# and similar variables are passed to clients.
 
 umask 022
 SOURCE=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -59,8 +59,8 @@ server_stage() {
 	server_environment
 }
 
-# Copies programs, libraries and data to the same paths below $SERVER_ROOT, except for files that only
-# the JIT needs.
+# Copies programs, libraries and data to the same paths below $SERVER_ROOT, except for files that
+# only the JIT needs.
 copy_postgres() {
 	local option from=()
 	for option in --bindir --pkglibdir --sharedir; do

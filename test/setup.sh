@@ -6,11 +6,11 @@
 #
 # With -n the script only prints the names of these packages.
 #
-# Calls apt only if packages are missing, as root or through sudo.  Without the right to do this, the
-# script prints the missing packages, and fails.  Before it installs packages for benchmarks, the script
-# names them and asks.  Where nobody can answer, QSKETCH_INSTALL=yes is the answer.  If PG_CONFIG (or
-# pg_config) names a PostgreSQL that can build extensions, no other PostgreSQL is installed.  The
-# installation starts no server: see install.
+# Calls apt only if packages are missing, as root or through sudo.  Without the right to do this,
+# the script prints the missing packages, and fails.  Before it installs packages for benchmarks,
+# the script names them and asks.  Where nobody can answer, QSKETCH_INSTALL=yes is the answer.  If
+# PG_CONFIG (or pg_config) names a PostgreSQL that can build extensions, no other PostgreSQL is
+# installed.  The installation starts no server: see install.
 set -eu
 
 dry_run=
@@ -52,8 +52,8 @@ wanted_packages() {
 	esac
 }
 
-# Prints the packages that are not installed.  dpkg prints several lines for a package that is also installed
-# for other architectures.
+# Prints the packages that are not installed.  dpkg prints several lines for a package that is also
+# installed for other architectures.
 missing_packages() {
 	local package wanted
 	wanted=$(wanted_packages)
@@ -95,8 +95,8 @@ apt() {
 	as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=120 "$@"
 }
 
-# Installs packages.  Debian's server package creates and starts a server when it is first installed; a
-# drop-in file prevents this.
+# Installs packages.  Debian's server package creates and starts a server when it is first
+# installed; a drop-in file prevents this.
 install() {
 	local status=0 dropin=/etc/postgresql-common/createcluster.d/qsketch-setup.conf
 	as_root mkdir -p "${dropin%/*}"

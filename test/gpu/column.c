@@ -90,8 +90,8 @@ times_of(const uint64_t *sorted, uint64_t count, uint64_t key)
 }
 
 /*
- * Draw keys with at most "values" distinct values.  True if the device and the CPU count the distinct
- * keys equally.
+ * Draw keys with at most "values" distinct values.  True if the device and the CPU count the
+ * distinct keys equally.
  */
 static bool
 same_distinct(qs_cuda *gpu, uint64_t *device, uint64_t number, uint64_t keys, uint64_t values)
@@ -284,7 +284,7 @@ draw_alike(uint64_t *state, Rows *rows)
 		rows->tile[t] = qs_cuda_tile(there, t);
 }
 
-/* Make a chunk of at most "most" rows.  The caller has drawn its tests. */
+/* Make a chunk of at most "most" rows.  The caller has drawn rows->tests. */
 static void
 make_rows(qs_cuda *gpu, Rows *rows, uint64_t *state, uint32_t columns, uint64_t most)
 {
@@ -375,7 +375,9 @@ is_of_group(const Rows *rows, const qb_groups *groups, uint32_t group, const qb_
 					   (int64_t) c->value[row]) == group;
 }
 
-/* Select, on the CPU, the keys of rows that pass: of one group, or of all rows if "groups" is NULL. */
+/*
+ * Select, on the CPU, the keys of rows that pass: of one group, or of all rows if "groups" is NULL.
+ */
 static uint64_t
 select_here(const Chunks *chunks, const qb_groups *groups, uint32_t group, uint64_t *key)
 {

@@ -65,7 +65,9 @@ count_here(uint64_t *key, uint64_t keys, counted *list)
 	return count;
 }
 
-/* Draw positive and negative keys, with few or many distinct values, which differ in any of the bits. */
+/*
+ * Draw positive and negative keys with few or many distinct values.  Values may differ in any bit.
+ */
 static void
 draw_keys(uint64_t number, uint64_t *key, uint64_t keys)
 {
@@ -132,7 +134,10 @@ same_order(qs_cuda_exact *exact, uint64_t found, const counts *here, int64_t lea
 	return same && next_between(here, &next, least, most) == NULL;
 }
 
-/* List the distinct keys of a device, and check the samples.  Returns the number of keys below "bound". */
+/*
+ * List the distinct keys of a device, and check that the samples ascend.  Returns the number of
+ * keys below "bound".
+ */
 static uint64_t
 make_list(uint64_t number, qs_cuda_exact *exact, int64_t bound, uint64_t *listed)
 {
@@ -178,7 +183,7 @@ order_both(uint64_t number, qs_cuda_exact *const *exact, uint64_t room, int64_t 
 {
 	uint64_t listed[2], index[2], found[2] = { 0, 0 };
 	qs_cuda_exact_slice first[2],
-		second[2]; /* the first element is the slice of the range's own device */
+		second[2]; /* slices of a range; slice 0 is of the device that orders the range */
 	qb_status status;
 
 	for (int i = 0; i < 2; i++)
@@ -203,7 +208,9 @@ order_both(uint64_t number, qs_cuda_exact *const *exact, uint64_t room, int64_t 
 				"orders of the first");
 }
 
-/* Add the keys to the second device, and order the keys of both devices, divided at a random bound. */
+/*
+ * Add the keys to the second device, and order the keys of both devices, divided at a random bound.
+ */
 static void
 order_with_second(uint64_t number, qs_cuda *second, qs_cuda_exact *exact, uint64_t room,
 				  const uint64_t *key, uint64_t keys, const counts *here)

@@ -68,7 +68,10 @@ op_insert_device(void)
 	return qs_cuda_insert_device(f.sk, f.device_key, KEYS);
 }
 
-/* Insert into two sketches by one launch.  With QS_BULK_ALWAYS such a launch is refused: do nothing. */
+/*
+ * Insert into two sketches by one launch.  With QS_BULK_ALWAYS such a launch is refused: do
+ * nothing.
+ */
 static qb_status
 op_insert_groups(void)
 {
@@ -301,8 +304,8 @@ fail_open(void)
 }
 
 /*
- * Check real errors: a table that no device can hold, and device 1000.  After the first error a small
- * table must work.
+ * Check real errors: a table that no device can hold, and device 1000.  After the first error a
+ * small table must work.
  */
 static void
 fail_for_real(void)

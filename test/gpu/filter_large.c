@@ -26,7 +26,10 @@ expect(bool same, const char *what, const qf_params *p, key_kind kind)
 			key_kind_names[kind], what, (unsigned long) p->m, p->k);
 }
 
-/* Look up keys in device memory, half of them inserted, and compare the answers with the CPU's. */
+/*
+ * Replace half of the inserted keys in key[] by other keys.  Look up all keys in device memory, and
+ * compare the answers with the CPU's.
+ */
 static void
 compare_lookups(qs_cuda *gpu, qf_cuda_filter *filter, const qf_filter *cpu, uint64_t *key,
 				size_t count, key_kind kind)
@@ -64,7 +67,9 @@ compare_filters(qf_cuda_filter *gpu, const qf_filter *cpu, key_kind kind)
 	qf_free(&got);
 }
 
-/* Insert "count" keys as one batch in device memory, and compare the filter with the CPU's filter. */
+/*
+ * Insert "count" keys as one batch in device memory, and compare the filter with the CPU's filter.
+ */
 static void
 try_batch(qs_cuda *gpu, const qf_params *p, size_t count, key_kind kind)
 {

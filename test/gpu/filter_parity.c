@@ -231,7 +231,7 @@ compare_lookups(qf_cuda_filter *gpu, const qf_filter *cpu, const rows *r)
 
 /* ---- inserting ---- */
 
-/* Insert all rows into both filters, on the GPU in batches; stop at the first error. */
+/* Insert all rows into both filters: in batches on the GPU.  Stop at the first error. */
 static void
 insert_both(qf_cuda_filter *gpu, qf_filter *cpu, const rows *r)
 {

@@ -93,7 +93,7 @@ draw_params(test_case *t)
 	p->n *= UINT64_C(1) << draw(t, 3);
 }
 
-/* Draw keys and, if wanted, weights; returns the number of keys. */
+/* Draw keys and, if "weighted", weights; returns the number of keys. */
 static size_t
 draw_keys(test_case *t, bool weighted)
 {
@@ -172,7 +172,9 @@ insert(test_case *t)
 	expect(t, cpu == device, "status of insert");
 }
 
-/* Copy the sketch to the second device.  Returns NULL for sf, or if the sketch cannot be fetched. */
+/*
+ * Copy the sketch to the second device.  Returns NULL for sf, or if the sketch cannot be fetched.
+ */
 static qs_cuda_sketch *
 copy_away(test_case *t, qs_cuda_sketch *from)
 {
@@ -210,7 +212,10 @@ merge_on_device(test_case *t, qs_cuda_sketch *from)
 	return QB_OK;
 }
 
-/* Merge with a sketch of the same parameters, or of twice the size, which must be refused. */
+/*
+ * Merge with a sketch of the same parameters.  At random the sketch has twice the size, and must be
+ * refused.  Does nothing for sf.
+ */
 static void
 merge(test_case *t)
 {

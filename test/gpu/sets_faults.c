@@ -82,8 +82,8 @@ make_of_rows(qs_cuda *gpu, const qset_collection *c, qset_cuda_sets **made)
 }
 
 /*
- * Load or make a collection, copy it, and search.  The pieces of pairs are so small that rows have to
- * be computed again.
+ * Load or make a collection, copy it, and search.  The pieces of pairs are so small that rows have
+ * to be computed again.
  */
 static qb_status
 find_pairs(qs_cuda *gpu, const qset_collection *c, int method, bool both, uint64_t *pairs)

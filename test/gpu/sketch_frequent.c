@@ -5,8 +5,8 @@
  *	sketch_frequent [first case [number of cases]]
  *	sketch_frequent time [keys]
  *
- * "time" prints how long the device takes to make a sketch of "keys" keys that are in its memory, and
- * to count the frequent keys.
+ * "time" prints how long the device takes to make a sketch of "keys" keys that are in its memory,
+ * and to count the frequent keys.
  *
  * test/gpu/sketch_frequent.c
  */
@@ -48,8 +48,9 @@ times_of(const collected *c, uint64_t key)
 
 /*
  * Compare the collected counts with the counts of all distinct keys.  If a key's estimate reaches
- * head.least and exceeds head.dropped, the key must be collected with its exact count, unless the count
- * is at most head.left_out.  If the estimate is below head.least, the key must not be collected.
+ * head.least and exceeds head.dropped, the key must be collected with its exact count, unless the
+ * count is at most head.left_out.  If the estimate is below head.least, the key must not be
+ * collected.
  */
 static void
 compare(uint64_t number, const qs_sketch *here, uint64_t *key, uint64_t keys, collected *c,
@@ -165,7 +166,10 @@ run_case(qs_cuda *gpu, uint64_t number)
 	cudaFree(device);
 }
 
-/* Print the shortest time of several runs.  The keys are in chunks, like the keys of a cached column. */
+/*
+ * Print the shortest time of several runs.  The keys are in chunks, like the keys of a cached
+ * column.
+ */
 static void
 time_one(qs_cuda *gpu, const uint64_t *device, uint64_t keys, const qs_params *params)
 {

@@ -7,8 +7,8 @@
  *	sketch_groups [first case [number of cases]]
  *	sketch_groups time [keys [groups]]
  *
- * "time" prints how long it takes to add "keys" keys to "groups" sketches of 1 MB each, by one launch
- * and by a launch for each sketch.
+ * "time" prints how long it takes to add "keys" keys to "groups" sketches of 1 MB each, by one
+ * launch and by a launch for each sketch.
  *
  * test/gpu/sketch_groups.c
  */
@@ -71,7 +71,9 @@ free_groups(groups *g)
 	cudaFree(g->device_key);
 }
 
-/* Draw keys for each group, or none, and copy them to the device.  Returns the number of all keys. */
+/*
+ * Draw keys for each group, or none, and copy them to the device.  Returns the number of all keys.
+ */
 static uint64_t
 draw_keys(groups *g, uint64_t *state)
 {
@@ -138,7 +140,9 @@ same_groups(groups *g)
 	return same;
 }
 
-/* Check that a launch is refused if one sketch has other parameters or needs counters of 8 bytes. */
+/*
+ * Check that a launch is refused if one sketch has other parameters or needs counters of 8 bytes.
+ */
 static void
 refuse(groups *g, uint64_t number, uint64_t *state)
 {

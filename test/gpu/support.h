@@ -65,7 +65,9 @@ extern void copy_to_device(void *to, const void *from, size_t bytes);
 /* Copy keys to new memory of the device.  The caller frees the memory with cudaFree(). */
 extern uint64_t *keys_to_device(qs_cuda *gpu, const void *key, size_t count);
 
-/* Wait until the device has finished its work, and copy keys into its memory, or from its memory. */
+/*
+ * Wait until the device has finished its work, and copy keys into its memory, or from its memory.
+ */
 extern void keys_put(qs_cuda *gpu, uint64_t *to, const uint64_t *from, size_t count);
 extern void keys_get(qs_cuda *gpu, uint64_t *to, const uint64_t *from, size_t count);
 
@@ -112,7 +114,9 @@ typedef struct case_run
 
 extern case_run begin_cases(int argc, char **argv, uint64_t cases);
 
-/* Returns the number given as argument i of the command, or "otherwise" if the argument is missing. */
+/*
+ * Returns the number given as argument i of the command, or "otherwise" if the argument is missing.
+ */
 extern uint64_t case_argument(const case_run *run, int i, uint64_t otherwise);
 
 /* Report the numbers of cases and of differences.  Returns the exit status. */

@@ -11,10 +11,10 @@
  *	CREATE FUNCTION worker_partial_trans(internal, oid, anyelement) RETURNS internal
  *	CREATE FUNCTION worker_partial_final(internal, oid, anyelement) RETURNS bytea
  *
- * The other functions have names of functions of Citus, by which the extension recognizes them.
- * They compute the same state, and return it as text or in binary.
- * coord_binary_combine_agg_sfunc() reads a state in binary and merges it, as Citus does with states
- * from other machines.
+ * The functions below have names of functions of Citus.  The extension recognizes the first three
+ * functions by their symbols in this library.  Final functions return the state as text or in
+ * binary.  coord_binary_combine_agg_sfunc() reads a state in binary and merges it, as Citus does
+ * with states from other machines.
  *
  *	CREATE FUNCTION worker_partial_agg_sfunc(internal, oid, anyelement) RETURNS internal
  *	CREATE FUNCTION worker_partial_agg_ffunc(internal) RETURNS cstring

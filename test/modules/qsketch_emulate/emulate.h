@@ -22,7 +22,7 @@ struct qs_cuda
 	qs_cuda_error error;
 };
 
-/* Call the worker's pause.  Called where the worker would wait for a GPU. */
+/* Call the worker's pause.  Operations call this function where a GPU would let the worker wait. */
 extern void gpu_emulated_wait(void);
 
 /* The operations of emulated devices, for each family. */
