@@ -149,7 +149,7 @@ gather(qs_cuda_copy *c, qs_cuda_run *run, uint32_t runs, const uint64_t **key)
  * loads are in flight.  Neighbouring threads test neighbouring rows, so loads are coalesced.
  */
 
-/* Rows of a thread: the i-th is row threadIdx.x + i * QS_BLOCK of the tile. */
+/* Number of rows of a thread.  Its row i is row threadIdx.x + i * QS_BLOCK of the tile. */
 #define ROWS_EACH (QB_TILE_ROWS / QS_BLOCK)
 
 /* The values of a column. */

@@ -277,8 +277,8 @@ qs_transfer(qs_cuda *to, void *at, qs_cuda *from, const void *pointer, uint64_t 
 }
 
 /*
- * Let the current device "gpu" read the memory of "other" and of its pool.  Access that is enabled
- * already is no error.
+ * Let the current device "gpu" read the memory of "other", including the pool of "other".  Access
+ * that is enabled already is no error.
  */
 static cudaError_t
 enable_peer(const qs_cuda *gpu, const qs_cuda *other)

@@ -108,7 +108,7 @@ spare_bytes(const qs_cuda *gpu)
 	return spare < POOL_SPARE_LEAST ? POOL_SPARE_LEAST : spare;
 }
 
-/* Trim the pool to spare_bytes() unused bytes, each time that this number of bytes was freed. */
+/* After each spare_bytes() freed bytes, trim the pool to spare_bytes() unused bytes. */
 static void
 trim_pool(qs_cuda *gpu, size_t freed)
 {

@@ -420,7 +420,7 @@ extern uint64_t qs_piece_keys(const qs_cuda *gpu, const qs_host_batch *b);
 extern qb_status
 qs_fill_slot(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, int batches, qs_batch *ready);
 
-/* Return the index of the next slot, in turn. */
+/* Return the index of the next slot.  Successive calls return the indexes of all slots in turn. */
 static inline int
 qs_next_slot(qs_cuda *gpu)
 {

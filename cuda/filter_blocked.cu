@@ -296,7 +296,8 @@ static_assert(SORT_KEYS == 1 << RANK_BITS, "a rank has as many bits as it needs"
 static_assert(QF_BITS_MAX / QF_BLOCK_BITS <= (uint64_t) TILES_MAX << TILE_LOG, "tiles suffice");
 
 /*
- * Partitioning pays for batches of at least this many keys, if there is at least one key per line.
+ * Partitioning pays for batches of at least this many keys, if there is at least one key per line
+ * and the filter does not fit into shared memory.
  */
 #define PAYS_KEYS (UINT64_C(1) << 21)
 

@@ -431,7 +431,7 @@ qset_cuda_sets_index(qset_cuda_sets *s)
 	return qset_index_make(s);
 }
 
-/* Copy the index of "from", which exists. */
+/* Copy the index of "from", which must have an index. */
 static qb_status
 copy_index(qset_cuda_sets *to, const qset_cuda_sets *from)
 {
@@ -472,7 +472,7 @@ qset_index_copy(qset_cuda_sets *to, const qset_cuda_sets *from)
 
 /*
  * Elements that the paper's methods process per second.  A pair costs the elements of both of its
- * sets.  This is an estimate, and is used for expected times only.
+ * sets.  The number is an estimate, used only for expected times.
  */
 #define ELEMENTS_PER_S 1e11
 
@@ -483,7 +483,7 @@ struct question
 	bool tail;
 };
 
-/* Events of the lists of all elements of one degree. */
+/* Return the number of events of the lists of all elements of one degree. */
 static double
 events_of(const question &q, uint64_t degree)
 {
@@ -499,10 +499,10 @@ events_of(const question &q, uint64_t degree)
 }
 
 /*
- * Set *lists and *hybrid to the expected seconds of the methods index and hybrid.  Return the least
- * degree of elements that become columns of bits in hybrid, at the least cost; 0: no element is in
- * two sets.  Every column of bits has the same cost.  So if columns are added in descending order
- * of degree, the total cost first falls and then rises.
+ * Set *lists and *hybrid to the expected seconds of the methods index and hybrid.  Return the
+ * degree at which hybrid costs least, if elements of at least this degree become columns of bits;
+ * 0: no element is in two sets.  Every column of bits has the same cost.  So if columns are added
+ * in descending order of degree, the total cost first falls and then rises.
  */
 static uint64_t
 choose_degree(const question &q, double *lists, double *hybrid)

@@ -9,8 +9,8 @@
  *	sets_rows.cu		adds the lists of the inverted index to the strip's counts, one row at a
  *						time, and writes the pairs that pass the filter
  *
- * So all methods end with the kernel of sets_rows.cu.  Method index uses lists, and a strip only if
- * "top" has many columns.  Method hybrid uses a strip and lists.  All other methods use only a
+ * So all methods end with the kernel of sets_rows.cu.  Method index uses lists, and for "top" with
+ * many columns also a strip.  Method hybrid uses a strip and lists.  All other methods use only a
  * strip.
  *
  * cuda/sets.cuh
@@ -170,7 +170,9 @@ struct qset_pairwise
 	uint32_t *table; /* table of the methods hash and bitmap */
 };
 
-/* Set *words to the words of the table for strips of this many rows; 0: the method has no table. */
+/*
+ * Set *words to the size of the table in words, for strips of "rows" rows; 0: no table is needed.
+ */
 extern qb_status
 qset_probe_words(qs_cuda *gpu, const qset_pairwise *p, uint64_t rows, uint64_t *words);
 

@@ -37,7 +37,7 @@ struct set
 
 /*
  * Find the point (*x, *y) where a diagonal meets the merge path of a pair.  Of two equal elements,
- * a's is first.  In each round a warp tests 32 points, one per lane.
+ * the element of a is first.  In each round a warp tests 32 points, one per lane.
  */
 __device__ __forceinline__ void
 cut_by_warp(const set &a, const set &b, uint64_t diagonal, uint64_t *x, uint64_t *y)

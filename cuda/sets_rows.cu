@@ -143,8 +143,8 @@ find_cut(const task &t, const unit &u, const uint32_t *counter)
 }
 
 /*
- * Return 0: not written, 1: written, 2: has exactly the cut's number, so written only if there is a
- * free slot.
+ * Return 0 if the pair is not written, and 1 if it is written.  Return 2 if the pair has exactly
+ * the cut's number, and is written only if a slot is free.
  */
 __device__ __forceinline__ int
 judge(const task &t, const unit &u, const cut &c, uint32_t column, uint32_t common)

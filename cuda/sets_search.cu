@@ -77,7 +77,7 @@ bit_words(uint64_t columns)
 	return qs_ceil_div(columns > 0 ? columns : 1, 32 * QSET_BIT_WORDS) * QSET_BIT_WORDS;
 }
 
-/* Return the words of a bit matrix, which suffice for tiles that begin at any row. */
+/* Return the number of words of a bit matrix, which suffice for tiles that begin at any row. */
 static uint64_t
 matrix_words(const qset_cuda_sets *s, uint64_t words)
 {

@@ -125,7 +125,10 @@ struct slice
 	uint32_t pieces;
 };
 
-/* Find where "count" pieces from number "first" on begin.  Each warp finds some of the cuts. */
+/*
+ * Find the starts of "count" pieces, beginning with piece "first".  Each warp finds some of the
+ * cuts.
+ */
 __device__ void
 find_cuts(cuts *c, const set &a, const set &b, const slice &p, uint32_t first, uint32_t count)
 {
@@ -163,8 +166,8 @@ hash_piece(uint32_t *table, const qb_secret &secret, const set &a, const set &b)
 }
 
 /*
- * Search the elements of "small" from index "from" on, before index "to", in all of "large".
- * Returns this thread's number of common elements.
+ * Search the elements "from" to "to" - 1 of "small" in the whole set "large".  Returns this
+ * thread's number of common elements.
  */
 __device__ uint32_t
 search_slice(const set &small, const set &large, uint64_t from, uint64_t to)
@@ -424,7 +427,7 @@ __launch_bounds__(THREADS) probe_rows(const __grid_constant__ pairs p)
 	}
 }
 
-/* Return the words of a table that is large enough for every row. */
+/* Return the number of words of a table that is large enough for every row. */
 static uint64_t
 table_words(const qset_pairwise *p)
 {

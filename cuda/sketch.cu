@@ -418,9 +418,10 @@ qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys, bool bulk)
  */
 
 /*
- * Allocate zeroed memory for all live high buckets.  *live becomes its capacity in high buckets.  A
- * bucket has at most one high bucket, so the number of buckets is enough, and is used if it needs
- * few bytes.  If not, count the live high buckets first, and wait for the count.
+ * Allocate zeroed memory for all live high buckets.  *live becomes its capacity in high buckets.
+ * A bucket has at most one high bucket, so one high bucket per bucket is enough.  If their memory
+ * exceeds UNCOUNTED_BYTES or is not free, the function counts the live high buckets, and waits for
+ * the count.
  */
 static qb_status
 room_for_live(qs_cuda_sketch *sk, uint64_t *live, uint8_t **extra)

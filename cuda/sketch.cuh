@@ -134,7 +134,7 @@ extern qb_status qs_grow_high(qs_cuda_sketch *sk, uint64_t used, uint64_t room);
 
 /* ---- sketch_multilevel.cu ---- */
 
-/* Set all high indexes to 0 that name none of the first "high" high buckets. */
+/* Set to 0 each high index that names none of the first "high" high buckets. */
 extern qb_status qs_high_sanitize(qs_cuda *gpu, const qs_view *v, uint64_t high);
 
 /*

@@ -34,7 +34,7 @@ extern "C"
 #define QS_RUN_LANES     16 /* lanes that read a run of keys together */
 #define QS_RUN_AHEAD     4  /* keys that a lane reads before it adds any key */
 #define QS_FLUSH_AHEAD   4  /* groups of counters that a thread reads before it writes any group */
-#define QS_PREFETCH      32768 /* bytes to prefetch of a tile; L2 must hold all blocks' bytes */
+#define QS_PREFETCH      32768 /* prefetched bytes of a tile; L2 must hold them for all blocks */
 #define QS_GROUPS_MAX    512   /* largest number of runs of a tile, one for each thread */
 
 /*

@@ -23,7 +23,7 @@
 #include "device.cuh"
 #include "sketch.cuh"
 
-#define QS_SHARED_MASKS 1024 /* more masks than this are read through the cache */
+#define QS_SHARED_MASKS 1024 /* if a sketch has more masks, all are read through the cache */
 #define QS_EQUAL_STEPS  8    /* steps between two checks for equal keys; 2^k */
 
 /* qs_mask_rotate_by() for a constant M, in 32 bits if they suffice. */

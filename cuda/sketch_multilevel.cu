@@ -48,7 +48,7 @@
 #define INDEX_WORD 7
 #define GATHER     4 /* high counters whose loads are in flight together */
 
-/* The bits of a word that carries into bytes 1, 2 and 3 change. */
+/* The lowest bits of bytes 1, 2 and 3 of a word.  A carry into a byte changes its lowest bit. */
 #define CARRY_BITS 0x01010100u
 
 /*

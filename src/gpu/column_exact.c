@@ -333,7 +333,8 @@ serve_devices(ExactValue *h, GpuSlot *slot)
 
 /*
  * Choose the device of a request.  Keys from a backend are added on the first device that has
- * counts.  If no device has counts, any device is chosen.  Other requests name their device.
+ * counts.  If no device has counts, device 0 is chosen, or another device if device 0 has failed.
+ * Other requests name their device.
  */
 static int
 choose_device(GpuSlot *slot)

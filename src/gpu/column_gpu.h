@@ -169,7 +169,7 @@ typedef struct GpuCachedColumn
 	GpuRef ref;
 	uint64 bytes;
 	uint64 used;          /* time of the last use, a TimestampTz */
-	uint32 pushed_out;    /* evicted chunks; 0: a cached chunk, without the next two members */
+	uint32 pushed_out;    /* number of evicted chunks; 0: a cached chunk, next two members unset */
 	Oid pushed_out_by;    /* role for which the last chunk was evicted; or invalid */
 	uint64 pushed_out_at; /* time of the last eviction, a TimestampTz */
 } GpuCachedColumn;
@@ -409,8 +409,8 @@ GpuPagesKeepCopied(GpuPages *pages, const GpuColumnState *state)
 }
 
 /*
- * Get the states of "count" chunks; serial 0: no chunk.  Published states (GpuChunkState) are read
- * from shared memory.  All other states are requested from the worker, several at a time.
+ * Read the states of "count" chunks; serial 0: no chunk.  Published states (GpuChunkState) are
+ * read from shared memory.  All other states are requested from the worker, several at a time.
  */
 extern void GpuColumnDescribe(const GpuRef *ref, uint32 count, GpuColumnState *state);
 

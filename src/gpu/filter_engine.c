@@ -25,8 +25,8 @@
 /*
  * The factor for the size of a filter when it is compared with limits for sketches.  A row of a
  * filter costs the CPU about twice as much time as a row of a sketch, and costs a device the same
- * time.  In measurements with any number of processes, a GPU was faster than the CPU for filters of
- * at least GpuLookupBytes() / 8.
+ * time.  With each measured number of processes, a GPU was faster than the CPU for filters of at
+ * least GpuLookupBytes() / 8.
  */
 #define SIZE_FRACTION 8
 

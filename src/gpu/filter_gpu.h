@@ -76,11 +76,11 @@ extern const char *GpuFilterReason(const qf_params *p, const StateWork *work);
 extern const qf_engine *GpuFilterEngine(const qf_params *p, const StateWork *work);
 
 /*
- * Insert rows with the keys of cached columns.  Pages whose rows were inserted are removed from the
- * chunks' sets.  If a device has no memory, the pages whose rows it could not insert stay in the
- * sets.  "count" becomes the number of inserted rows.  The filter must have the GPU's engine.  A
- * filter of any size moves to a device, because the keys are already on a device.  Only for Bloom
- * filters, because rows of frequency filters need row numbers.
+ * Insert rows with the keys of cached columns.  Pages whose rows were inserted are removed from
+ * the chunks' sets.  If a device has no memory, the pages whose rows it could not insert stay in
+ * the sets.  "count" becomes the number of inserted rows.  The filter must have the GPU's engine.
+ * A filter of any size moves to a device, because the keys are already on a device.  The filter
+ * must be a Bloom filter, because rows of frequency filters need row numbers.
  */
 extern qb_status
 GpuFilterAddColumn(qf_filter *f, const GpuColumnChunk *chunk, int chunks, int64 *count);

@@ -543,7 +543,7 @@ find_pushed_out(const StoredName *column)
 }
 
 /*
- * Record for the owner of a table that a chunk was evicted.  If a role evicts its own chunk, no
+ * Record that a chunk of a column was evicted for "role".  If a role evicts its own chunk, no
  * record of another role is overwritten.
  */
 static void

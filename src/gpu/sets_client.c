@@ -357,8 +357,8 @@ lap(instr_time *since)
 }
 
 /*
- * Copy the collections to the other devices, and prepare the search there.  A device on which this
- * fails, usually for lack of memory, is left out of the search.
+ * Copy the collections from the first device to all other devices, and prepare the search on each
+ * of them.  A device on which a step fails, usually for lack of memory, is left out of the search.
  */
 static void
 spread(GpuPairs *pairs, const GpuPairsSource *source)

@@ -418,8 +418,8 @@ GpuFew(int all)
 /*
  * True if a process may take one more of "all" slots or handles.  "free" counts the free slots or
  * handles, "mine" counts the slots or handles of the process, and "role" counts the slots or
- * handles of all processes of its role.  The last quarter is reserved for processes with few.  The
- * last eighth is also reserved for roles with few.
+ * handles of all processes of its role.  Only processes with few may take the last quarter.  For
+ * the last eighth, the role must also have less than a sixteenth of "all".
  */
 static inline bool
 GpuMayTake(int free, int all, int mine, int role)

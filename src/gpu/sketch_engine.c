@@ -168,7 +168,7 @@ materialize(qs_sketch *sk)
 typedef enum Moves
 {
 	MOVES_NEVER, /* never: the CPU fills it faster */
-	MOVES_LATE,  /* when it has enough keys: the plan expects too few, or does not know */
+	MOVES_LATE,  /* when it has enough keys: the plan expects too few keys, or has no estimate */
 	MOVES_DENSE  /* when it becomes dense: enough keys are expected */
 } Moves;
 
@@ -390,7 +390,7 @@ merge_here(qs_sketch *into, const qs_sketch *from, const GpuSketchMerged *merged
 
 /*
  * Merge a sketch into a remote sketch.  "there" is the handle of "from" in the worker.  If the
- * device has no memory, "into" is fetched, and the rest is merged in this process.
+ * device has no memory, "into" is fetched, and this process merges the remaining units of "from".
  */
 static qb_status
 merge_there(qs_sketch *into, const qs_sketch *from, const GpuRef *there)

@@ -511,10 +511,10 @@ gather_for(const GpuSlot *slot, const GpuAdding *adding)
 }
 
 /*
- * Limit the work that is queued on a device.  "work" is the work for each gathered key.  After each
- * half piece of queued work, wait for the work that was queued before the previous wait.  So the
- * device still has work during the wait.  About one piece of work is queued, and always less than
- * three.  Returns only QB_OK or QB_DEVICE_ERROR, because the keys are already added.
+ * Limit the work that is queued on a device.  "work" is the work for each gathered key.  After
+ * each half piece of queued work, wait for the work that was queued before the previous wait.  So
+ * the device still has work during the wait.  About one piece of work is queued, and always less
+ * than three pieces.  Returns only QB_OK or QB_DEVICE_ERROR, because the keys are already added.
  */
 static qb_status
 limit_queued(const GpuGathered *gathered, double work)

@@ -131,8 +131,9 @@ order_of(const GpuSlot *slot, int which)
 }
 
 /*
- * True if the request adds keys and a process waits for the reply.  If such a request fails, the
- * value is not dropped.  Therefore such requests may be served in any order.
+ * True if the request adds keys and a process waits for the reply.  Unless the device fails, a
+ * failure of such a request does not make the value LOST.  Therefore such requests may be served in
+ * any order.
  */
 static bool
 is_adding(const GpuSlot *slot)
