@@ -104,7 +104,10 @@ qf_keys_at_once(const qf_params *p)
 /* Return how many of the key's k positions are set.  f may be a view. */
 extern uint32_t qf_count(const qf_filter *f, uint64_t fingerprint);
 
-/* True if all positions of the key are set.  Stops at the first zero bit. */
+/*
+ * True if all positions of the key are set.  Stops at the first zero bit, except in a block of a
+ * compact filter.
+ */
 extern bool qf_has(const qf_filter *f, uint64_t fingerprint);
 
 /*
@@ -206,7 +209,7 @@ extern bool qf_explicit_has(const qf_filter *f, uint32_t position);
 
 /*
  * Add positions to an owned explicit filter until it has qf_explicit_limit() positions.  Sets *done
- * to the number of elements of "position" that are in the filter afterwards.
+ * to the number of leading elements of "position" that are in the filter afterwards.
  */
 extern qb_status
 qf_explicit_add(qf_filter *f, const uint32_t *position, size_t count, size_t *done);

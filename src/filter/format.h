@@ -34,7 +34,8 @@
  *	layout, m, k, q				qf_params_check(): blocked is for Bloom filters of whole blocks
  *	rows, family, collation		a filter has keys if and only if it has rows
  *	rows, set bits, k, q		a row sets at most k bits; a Bloom filter does not count rows
- *	encoding, m, set bits, length	they determine the length (dense), or bound it (compact)
+ *	encoding, m, set bits, length	m determines the length (dense), or m and the set bits bound
+ *									the length (compact)
  *
  * qf_validate() compares the set bits with the body.  The caller compares family, collation and
  * text, since only the caller knows families.  Functions of two filters call qf_mergeable() first.

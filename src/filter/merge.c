@@ -185,7 +185,7 @@ qf_copy(qf_filter *to, const qf_filter *from, const qb_memory *memory)
 	return status;
 }
 
-/* ---- testing the bits of keys: of one key, or of many keys in an explicit filter ---- */
+/* ---- testing the bits of one key ---- */
 
 static bool
 is_set(const qf_filter *f, uint64_t h, uint32_t j)
@@ -225,12 +225,12 @@ qf_has(const qf_filter *f, uint64_t fingerprint)
 	return true;
 }
 
-/* ---- many lookups ---- */
+/* ---- looking up many keys in an explicit filter ---- */
 
 /*
  * A map of the bits, which lookups read before the list of positions.  The bits are cut into ranges
  * of equal length, and the map says which ranges have a set bit.  At most QF_EXPLICIT_MAX ranges
- * have a set bit, so nearly all lookups end at the map without a search in the list.
+ * have a set bit, so nearly all lookups of zero bits end at the map, without a search in the list.
  */
 #define MAP_LOG 18
 

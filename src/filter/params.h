@@ -338,8 +338,8 @@ qf_draw(uint64_t base, uint64_t t)
 }
 
 /*
- * Return the bound below which a row's first draw skips all positions, which is usual if k p is
- * small.  0: no draw skips all positions.
+ * Return the bound below which a row's first draw skips all positions.  If k p is small, most first
+ * draws are below this bound.  0: no draw skips all positions.
  */
 QB_INLINE uint64_t
 qf_idle_below(const qf_gaps *gaps, uint32_t k)

@@ -13,8 +13,8 @@
  * progress is one store.  A slot becomes free when its command or its transaction ends, or when the
  * subtransaction that began the command is aborted.  If a process ends without freeing its slots,
  * the views skip the slots, because no process has both this number and the pid in the slot.  The
- * next process with this number overwrites the slots.  After a SIGKILL the server creates all
- * shared memory again.
+ * next process with this number overwrites the slots.  If SIGKILL ends a process, the server
+ * creates all shared memory again.
  *
  * A parallel worker's finished scan stays in its slot until the worker's transaction ends.  So sums
  * over the processes of a command never decrease.

@@ -105,7 +105,7 @@ typedef struct Activity
 	pg_atomic_uint64 value[ACTIVITY_VALUES];
 } Activity;
 
-/* A running command.  "at" is NULL without shared memory or without a free slot. */
+/* A running command.  "at" is NULL if the command has no slot. */
 typedef struct ActivityHandle
 {
 	Activity *at;

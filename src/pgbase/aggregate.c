@@ -78,8 +78,8 @@ FunctionOwner(Oid function)
 }
 
 /*
- * Read an ordinary aggregate without initial value and without FINALFUNC_EXTRA.  False for any
- * other aggregate.
+ * Read the row of an ordinary aggregate that has neither an initial value nor FINALFUNC_EXTRA.
+ * False for any other aggregate.
  */
 bool
 AggregateReadForm(Oid aggregate, FormData_pg_aggregate *form)
@@ -230,8 +230,9 @@ AggregateIsStill(const RecognizedAggregate *recognized)
 
 /*
  * True if only superusers can replace the aggregate.  The executor looks up an aggregate's
- * functions when a query begins.  Any other owner can replace the functions later, even in a
- * function that the query calls.  The catalog then does not show which functions the query calls.
+ * functions when a query begins.  An owner who is no superuser can replace the functions later,
+ * even in a function that the query calls.  The catalog then does not show which functions the
+ * query calls.
  */
 bool
 AggregateLasts(Oid owner)

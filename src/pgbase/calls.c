@@ -8,9 +8,9 @@
  * the query's text names only the table and objects of pg_catalog.  The parameter $1 stands for a
  * call of our function.  A parser hook replaces $1 by a call of the function by OID.
  *
- * ExtensionFunction() finds a function by its full signature, which is unique in a schema.  The
- * caller must check that the function consists of C functions of this library, which only
- * superusers declare.
+ * ExtensionFunction() finds a function or an aggregate by its full signature, which is unique in a
+ * schema.  The caller must check that the function, or each function of the aggregate, is a C
+ * function of this library.  Only superusers declare C functions.
  *
  * src/pgbase/calls.c
  */

@@ -19,7 +19,7 @@ typedef struct ExtensionCall
 	Oid function;
 	List *arguments;    /* expressions; NULL stands for the column */
 	const char *column; /* a column of the query's only table */
-	const char *weight; /* a column, cast to bigint: the argument after the column; or NULL */
+	const char *weight; /* the weight column, which follows "column", cast to bigint; or NULL */
 } ExtensionCall;
 
 extern Oid ExtensionFunction(Oid schema, const char *name, int count, const Oid *types);

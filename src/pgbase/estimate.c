@@ -343,7 +343,7 @@ most_values(PlannerInfo *root, Node *expr, bool typical)
 					 : 0; /* 3 for NULL and for incomplete steps at both ends */
 }
 
-/* True if the planner has statistics of the expression itself. */
+/* True for a column, and for an expression of which the planner has statistics. */
 static bool
 has_statistics(PlannerInfo *root, Node *expr)
 {
@@ -360,8 +360,8 @@ has_statistics(PlannerInfo *root, Node *expr)
 
 /*
  * Estimate the number of the expression's values in "rows" rows: the maximum, or a typical number.
- * The typical number of an expression without statistics is the geometric mean of 1 and the
- * planner's estimate.
+ * If neither statistics nor an upper limit are known, the typical number is the geometric mean of 1
+ * and the planner's estimate.
  */
 static double
 count_values(PlannerInfo *root, Node *expr, double rows, bool typical)
@@ -519,7 +519,7 @@ EstimateOrder(PlannerInfo *root, List *exprs)
  * takes a kilobyte, and the state of ten thousand keys takes the megabyte of a dense value.
  *
  * So the support function of the transition function sets the size for each query.  The planner
- * calls the support function for a cost just before adding up the sizes.  The support function
+ * requests a cost from the support function just before it adds up the sizes.  The support function
  * derives the size from the query and the rows of a group.  If the size cannot be estimated, the
  * declared size remains.
  *

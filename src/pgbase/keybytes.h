@@ -22,8 +22,9 @@
  *
  * Each element or column begins with a byte: 0 for NULL, 1 for a value.
  *
- * The bytes are collected in a block of KEY_BLOCK bytes.  When the block is full, its contents are
- * replaced by their two hashes of different seeds, 16 bytes.
+ * The bytes are collected in a block of KEY_BLOCK bytes.  Before more bytes are put into a full
+ * block, two hashes of its contents, with different seeds and 16 bytes in total, replace the
+ * contents.
  *
  * src/pgbase/keybytes.h
  */

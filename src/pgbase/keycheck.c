@@ -77,7 +77,7 @@ is_container_family(uint32 family)
 	return has_family(container_family, lengthof(container_family), family);
 }
 
-/* True if keys of the family are text, or are of built-in types that have text. */
+/* True for families of built-in types, except containers, whose keys are or contain text. */
 bool
 KeysAreText(uint32 family)
 {

@@ -348,8 +348,8 @@ KeyFamilyCheckSame(const qb_keys *a, const qb_keys *b, const KeyHolder *holder)
  *
  * A value also records whether its text is in UTF-8 (utf8.h).  If the database's encoding is known,
  * all text is converted to UTF-8, except text of extensions' types, which is hashed in the
- * database's encoding.  Text of unknown encoding counts as UTF-8 while it is ASCII.  Hashing any
- * other text records that the encoding is unknown.
+ * database's encoding.  ASCII text of an unknown encoding counts as UTF-8.  If other text of an
+ * unknown encoding is hashed, the value records that the encoding is unknown.
  *
  * All arrays share one hash operator family.  Ranges, multiranges and rows each share one, too.  So
  * the content of containers also decides which keys can be compared.  The content is the families

@@ -85,7 +85,7 @@ is_dated(Oid type)
 	return type == DATEOID || type == TIMESTAMPOID || type == TIMESTAMPTZOID;
 }
 
-/* True if the type has a text form that means the same under all settings. */
+/* True for types of dates and times whose ISO form means the same under all settings. */
 static bool
 has_iso_form(Oid type)
 {
@@ -162,8 +162,8 @@ learn(KeyProbe *probe, const qb_keys *held, const KeyHolder *holder)
 }
 
 /*
- * Return the fingerprint of a key if the key or the value's keys may have text of an unknown
- * encoding.  Raises an error if the encodings do not match.
+ * Return the fingerprint of a key.  Raises an error if the encodings of the key and of the value's
+ * keys do not match, which is possible only if one encoding is unknown.
  */
 uint64
 KeyProbeText(KeyType *key, const qb_keys *held, const KeyHolder *holder, Datum value)
@@ -177,8 +177,8 @@ KeyProbeText(KeyType *key, const qb_keys *held, const KeyHolder *holder, Datum v
 }
 
 /*
- * Return the fingerprint of a literal whose type does not fit the value's keys, after reading the
- * literal as the type of these keys.  Raises an error for any key that is no literal.
+ * Read a literal, whose own type does not fit the value's keys, as the type of these keys, and
+ * return its fingerprint.  Raises an error for any key that is no literal.
  */
 uint64
 KeyProbeMisfit(KeyProbe *probe, const qb_keys *held, const KeyHolder *holder, Datum value)
@@ -294,7 +294,7 @@ KeyBatchAnswers(const KeyBatch *batch, Datum *answer, Oid type)
  * text, like any user's input.  The resulting key must have the fingerprint that is stored with the
  * text.  A forged text is an error, and so is a type that the key did not have.  Versions of
  * PostgreSQL may write a key differently: PostgreSQL 19 writes all digits of a pg_lsn.  Every
- * version reads both texts as the same key.
+ * version reads the old and the new text as the same key.
  */
 
 /*
@@ -375,8 +375,9 @@ KeyWriterInit(KeyWriter *writer, Oid type, MemoryContext context)
 }
 
 /*
- * Return the text of a key.  A zero byte ends the text, as it ends the result of an output
- * function.  If the writer is not plain, the call must be between KeyTextBegin() and KeyTextEnd().
+ * Return the text of a key.  A text with a zero byte is cut at this byte, as by an output function.
+ * The returned text need not end with a zero byte.  If the writer is not plain, the call must be
+ * between KeyTextBegin() and KeyTextEnd().
  */
 const char *
 KeyWrite(KeyWriter *writer, Datum value, uint32 *length)
@@ -469,8 +470,8 @@ KeyParserInit(KeyParser *parser, Oid type, Oid collation, MemoryContext context)
 }
 
 /*
- * Read a key with this fingerprint from its text.  Call KeyParse() between KeyTextBegin() and
- * KeyTextEnd().
+ * Read a key from its text.  Raises an error if the key does not have this fingerprint.  Call
+ * KeyParse() between KeyTextBegin() and KeyTextEnd().
  */
 Datum
 KeyParse(KeyParser *parser, const char *text, uint64 fingerprint)
@@ -555,9 +556,9 @@ KeyBufferExtend(KeyBuffer *buffer, int most)
 }
 
 /*
- * True if at least about half of the keys are distinct.  Reads at most the first "first" keys.
- * Each key sets a bit that its hash chooses, and the set bits are counted.  Two distinct keys
- * seldom set the same bit.
+ * True if at least about half of the keys are distinct.  Reads at most "first" keys, and at most
+ * VARIED_KEYS.  Each key sets a bit that its hash chooses, and the set bits are counted.  Two
+ * distinct keys seldom set the same bit.
  */
 bool
 KeyBufferIsVaried(const KeyBuffer *buffer, int first)

@@ -7,8 +7,8 @@
  * expanded object, passes the keys of a full buffer to an engine.  The owner sets "room", the
  * number of keys of a batch.  A zeroed buffer is empty and full: its room is 0.
  *
- * The buffer stores weights only from the first weight on that is not 1.  Most keys have the weight
- * 1, and a buffer without weights takes half the memory of a buffer with weights.
+ * The buffer stores weights only after a key with a weight other than 1 was appended.  Most keys
+ * have the weight 1, and a buffer without weights takes half the memory of a buffer with weights.
  *
  * src/pgbase/keyread.h
  */
@@ -24,7 +24,7 @@
 typedef struct KeyBuffer
 {
 	uint64 *fingerprint;
-	int64 *weight; /* NULL as long as all weights are 1 */
+	int64 *weight; /* NULL: all weights are 1 */
 	int count;
 	int room;      /* number of keys at which the buffer is full */
 	int allocated; /* number of keys that fit into the memory, at least "room" */

@@ -67,7 +67,7 @@ typedef struct KeyRow
 
 /*
  * A zeroed KeyType describes no type.  If keys may have text of an unknown encoding, keys.text is
- * first QB_TEXT_ASCII.  Hashing text that is not ASCII sets keys.text to QB_TEXT_BYTES.
+ * first QB_TEXT_ASCII.  Hashing text that is not ASCII then changes keys.text to QB_TEXT_BYTES.
  */
 typedef struct KeyType
 {
@@ -225,10 +225,13 @@ typedef struct KeyDecimal
 /* Split a numeric.  "data" is a stored numeric without its varlena header. */
 extern KeyDecimal KeyDecimalOf(const char *data, Size length);
 
-/* Split an interval into days, with months of 30 days, and less than a day of microseconds. */
+/*
+ * Split an interval.  Returns its days, with months of 30 days.  *time is the rest in microseconds,
+ * less than a day.
+ */
 extern int64 KeyDaysOf(const Interval *span, int64 *time);
 
-/* Compute the fingerprint of a short key.  False: the key is not short. */
+/* Compute the fingerprint of a key that fits into a number.  False: the key does not fit. */
 extern bool KeyShortNumeric(const char *data, Size length, int64 *number);
 extern bool KeyShortInterval(const Interval *span, int64 *number);
 

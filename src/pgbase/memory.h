@@ -24,9 +24,9 @@ extern const qb_memory *ContextMemory(MemoryContext context, qb_memory *memory);
 extern const qb_memory *MemoryToFill(const qb_memory *memory, qb_memory *to_fill);
 
 /*
- * An allocator like ContextMemory() that keeps one freed table for the next state, with the pages
- * that the kernel has provided.  It is meant for many states, of which only one has a table at a
- * time.
+ * An allocator like ContextMemory() that keeps one freed table of 64 kB to 4 MB, with the pages
+ * that the kernel has provided, for a later table of the same size.  It is meant for many states,
+ * of which only one has a table at a time.
  */
 typedef struct KeptTable
 {

@@ -49,7 +49,7 @@ draw_in_child(void)
 	(void) draw();
 }
 
-/* Called once, when the library is loaded. */
+/* Called when the library is loaded. */
 void
 SecretInit(void)
 {

@@ -267,9 +267,9 @@ slices_of(uint64 units, Size bytes)
 }
 
 /*
- * Register a value that this process will add: its number of keys is added to "count".  The first
- * value also allocates the slices.  False: the value does not fit into memory.  A value that fitted
- * in an earlier run fits again, because the area keeps its memory.
+ * Register a value that this process will add: increase shared->count by its number of keys.  The
+ * first value also allocates the slices.  False: the value does not fit into memory.  A value that
+ * fitted in an earlier run fits again, because the area keeps its memory.
  */
 static bool
 begin_add(SharedValue *shared, const KeyedState *state, uint64 units, Size bytes, dsa_area *area)

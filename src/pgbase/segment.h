@@ -83,8 +83,8 @@ extern void SharedValueInit(SharedValue *shared);
 extern void SharedValueReset(SharedValue *shared, dsa_area *area);
 
 /*
- * Add the value of a state, and make the state empty.  False: the value is small, cannot be cut, or
- * does not fit into memory.
+ * Add the value of a state, and make the state empty.  False: the state has removals, or its value
+ * is small, cannot be cut, or does not fit into memory.
  */
 extern bool SharedValueAdd(SharedValue *shared, KeyedState *state, dsa_area *area);
 

@@ -339,7 +339,7 @@ TokenGone(void)
  */
 extern bool StateTakesToken(const KeyedState *state);
 
-/* Write a token for the state.  Later calls write the same token. */
+/* Return the size of a token; write a token for the state.  Later calls write the same token. */
 extern Size StateTokenSize(void);
 extern void StateTokenWrite(KeyedState *state, struct varlena *out);
 

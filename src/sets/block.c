@@ -316,7 +316,7 @@ qset_block_fill(const qset_preparation *p, void *block)
  * candidates.  Costs for k sets of n elements (techniques.c has the costs of the techniques):
  *
  *	index		one step for each equal element		paper: sf-gssjoin
- *	hybrid one step for each equal rare element, and k/512 vectors for each
+ *	hybrid		one step for each equal rare element, and k/512 vectors for each
  *				frequent element of the row
  *
  * The paper's index adds to a triangle of counters in memory by atomic operations.  This file uses

@@ -184,7 +184,10 @@ qset_within_one(const qset_request *r)
  */
 extern qb_status qset_measure(qset_preparation *p);
 
-/* Return the events of the lists of all elements whose degree is less than "bound". */
+/*
+ * Return the number of events, which are pairs of equal elements, of all elements whose degree is
+ * less than "bound".
+ */
 extern uint64_t qset_events_below(const qset_preparation *p, uint64_t bound);
 
 /*

@@ -118,7 +118,8 @@ qset_builder_add(qset_builder *b, const int64_t *id, const uint64_t *low, const 
 }
 
 /*
- * The builder's codes of another collection's sets and elements.  The caller releases both arrays.
+ * The builder's codes of another collection's sets and elements.  translated() releases both
+ * arrays.
  */
 typedef struct translation
 {

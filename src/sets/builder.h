@@ -6,8 +6,9 @@
  * its two codes, in eight bytes.  At the end ranks replace the codes, one pass puts each row's
  * element into its set, and each set is sorted.  From QSET_COMPACT rows on, duplicates are dropped
  * before the array of rows grows.  So the array grows to at most about four times the distinct
- * rows.  Collections are merged by building one collection from the rows of all collections.  A
- * merge looks up one code for each distinct element, not for each row.
+ * rows, or four times QSET_COMPACT if that is more.  Collections are merged by building one
+ * collection from the rows of all collections.  A merge looks up one code for each distinct
+ * element, not for each row.
  *
  * src/sets/builder.h
  */

@@ -11,9 +11,10 @@
  * A table begins with slots.  A table that must grow becomes direct if its keys are dense.  If a
  * new key makes the keys sparse, the table gets slots again.  Among a million keys, a direct lookup
  * reads 4 bytes of 4 MB, and a lookup in slots reads 16 bytes of 32 MB.  The direct lookup is 5
- * times faster than the lookup in slots.  Both layouts take at most 64 bytes for each key.
+ * times faster than the lookup in slots.  The table takes at most 64 bytes for each key in both
+ * layouts, in addition to the keys.
  *
- * Keys are signed integers, or fingerprints of 128 bits.
+ * Keys are signed integers, or fingerprints of 128 bits.  A table of fingerprints always has slots.
  *
  * src/sets/dictionary.h
  */

@@ -46,7 +46,9 @@ simplest_between(u128 a, u128 b, u128 c, u128 d, u128 *p, u128 *q)
 	*q = rest_p;
 }
 
-/* Set the simplest fraction among the reals that round to j, LEAST_JACCARD <= j < 1. */
+/*
+ * Set *numerator / *denominator to the simplest fraction that rounds to j, LEAST_JACCARD <= j < 1.
+ */
 static void
 fraction_of(double j, uint64_t *numerator, uint64_t *denominator)
 {

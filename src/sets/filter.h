@@ -94,8 +94,8 @@ qset_filter_least(const qset_filter *f, uint64_t size)
 extern void qset_filter_sizes(const qset_filter *f, uint64_t size, uint64_t *least, uint64_t *most);
 
 /*
- * Return the greatest size of the other set if at most "common" elements are in both sets: common /
- * (size + most - common) >= J.
+ * Return the greatest size of the other set of a passing pair that has at most "common" common
+ * elements.  For this size "most", common / (size + most - common) >= J.
  */
 QB_INLINE uint64_t
 qset_filter_most(const qset_filter *f, uint64_t size, uint64_t common)
@@ -164,9 +164,9 @@ extern int qset_order_of(const char *name);
  *
  * This bound excludes most candidates of prefixes before their elements are read (Sandes, Teodoro
  * and Melo, "Bitmap filter", Information Systems 2020).  In a longer signature fewer elements share
- * a bit.  So the length grows with the size of the set: level l has 2^l words, about two bits for
- * each element.  The two halves of a signature, ORed, are the signature of the next lower level.
- * So a row is compared with columns of any level.
+ * a bit.  So the length grows with the size of the set: level l has 2^l words, at least two bits
+ * for each element except in the highest level.  The two halves of a signature, ORed, are the
+ * signature of the next lower level.  So a row is compared with columns of any level.
  *
  * A pair passes if common >= max(min_count, (|A| + |B|) * t), where t is J / (1 + J).  t is stored
  * with 32 fractional bits, rounded down, so the sieve excludes no pair that passes.
@@ -256,8 +256,8 @@ qset_sieve_row(qset_sieve *s, const uint32_t *element, uint64_t n)
 }
 
 /*
- * Write the columns of a list that may pass to "out", which has space for all columns.  Returns
- * their number.  All columns are of one level.  "wide" is a constant in each call.
+ * Find the columns of a list that may pass, write them to "out", and return their number.  "out"
+ * has space for all columns.  All columns are of one level.  "wide" is a constant in each call.
  */
 QB_INLINE uint32_t
 qset_sieve_each(const qset_sieve *s, int level, const void *list, uint64_t n, bool wide,

@@ -146,9 +146,9 @@ typedef struct qset_kernels
 	uint32_t (*find32)(const qset_slice *s, uint32_t *out);
 
 	/*
-	 * Write the columns of a list that may pass by their signatures to "out", and return their
-	 * number.  The list has n columns, of 4 bytes if "wide", else of 2 bytes.  All signatures are
-	 * of one level.  "out" has space for n + QSET_SLACK.
+	 * Find the columns of a list whose signatures allow them to pass, write them to "out", and
+	 * return their number.  The list has n columns, of 4 bytes if "wide", else of 2 bytes.  All
+	 * signatures are of one level.  "out" has space for n + QSET_SLACK.
 	 */
 	uint32_t (*sieve)(const qset_sieve *s, int level, const void *list, uint64_t n, bool wide,
 					  uint32_t *out);
@@ -239,7 +239,7 @@ qset_emit_bits(uint64_t word, uint32_t base, uint32_t *out)
  *	merge_search	search in pieces that fit the fastest cache
  *	hash			O(n + m), random access to n entries
  *	merge_hash		hash in pieces that fit the fastest cache
- *	bitmap			O(n + m) and |E|/8 bytes for the smaller
+ *	bitmap			O(n + m), and |E|/8 bytes for the bitmap of the smaller set
  */
 
 /* The number of merged elements in one piece of merge_search and merge_hash: 16 kB of elements. */

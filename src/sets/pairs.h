@@ -286,7 +286,8 @@ extern uint64_t qset_finish_top(qset_pair *pair, uint64_t count, qset_pair *scra
  *	list[0 .. elements-1]	ascending for each element
  *
  * Making the lists takes longer than one answer without lists.  So a question can also be answered
- * from the collection, which is then read completely.  Both answers are equal.
+ * from the collection, which is then read completely.  The postings and the collection give equal
+ * answers.
  */
 
 typedef struct qset_question

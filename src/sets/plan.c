@@ -2,9 +2,9 @@
  * plan.c
  *		All pairs: the choice of the method by cost.
  *
- * A cost is the estimated time of one processor in ns.  It multiplies counts by thirteen constants.
- * The counts of the index are exact.  The counts of prefixes are estimated first, and are exact
- * after the prefixes are made (measure.c).
+ * A cost is the estimated time of one processor in ns.  It is a sum of counts, weighted by thirteen
+ * constants.  The counts of the index are exact.  The counts of prefixes are estimated first, and
+ * are exact after the prefixes are made (measure.c).
  *
  * The constants are rough.  Halving or doubling a constant hardly makes the choice worse
  * (docs/engineering/sets-methods.md).  "make sets-model" compares the choice with the fastest
@@ -24,7 +24,7 @@
 #define NS_SPREAD    25.0  /* 512 counters computed from the added columns */
 #define NS_WORD      3.0   /* one word of a set's bitmap written */
 #define NS_SIZES     1.0   /* the sizes of one pair checked */
-#define NS_PAIR      20.0  /* the begin of one pair of bitmaps */
+#define NS_PAIR      20.0  /* the begin of one pair, in methods by bitmaps */
 #define NS_SORT      7.0   /* one element sorted by rarity */
 #define NS_WINDOW    40.0  /* one element of a prefix: put into a list, or its window found */
 #define NS_CANDIDATE 1.5   /* one event of the prefixes; windows exclude half of the events */

@@ -196,7 +196,7 @@ order_candidates(qset_job *job, bool marked)
 					   (int32_t *) job->found + qset_row_room(job->head), NULL);
 }
 
-/* ---- counting the common elements of the row and of each candidate: at least one ---- */
+/* ---- counting the elements that the row and each candidate have in common, at least one ---- */
 
 /* Count for a row of one element, which all candidates have. */
 static bool

@@ -181,7 +181,9 @@ qset_hash_build(qset_hash *h, const uint32_t *a, uint64_t n)
 		h->start[bucket_of(h, a[i])]++;
 	for (i = 1; i < starts; i++)
 		h->start[i] += h->start[i - 1];
-	/* start[] now has ends, and each stored element moves its bucket's end down by one */
+	/*
+	 * start[] now has the buckets' ends, and each stored element moves its bucket's end down by one
+	 */
 	for (i = n; i > 0; i--)
 		h->item[--h->start[bucket_of(h, a[i - 1])]] = a[i - 1];
 }
@@ -219,8 +221,8 @@ qset_hash_piece(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
 /*
  * ---- all pairs: the counters of one row ----
  *
- * The techniques exist for comparison with the index (block.c).  QSET_AUTO chooses no technique but
- * BI-naive.  Costs for k sets of n elements:
+ * The techniques exist for comparison with the index (block.c).  Of the techniques, QSET_AUTO
+ * chooses only BI-naive.  Costs for k sets of n elements:
  *
  *	merge, search, merge_search, merge_hash		k pairs (costs: kernels.h)
  *	hash		the row hashed once, k n probes		paper: HI, multiple
