@@ -3,7 +3,7 @@
  *		Divides the positions of a compact encoding into groups of equal size.
  *
  * A group has 2^s neighbouring positions.  s is the smallest number, at least "least", that gives
- * at most max(1, present / in_group) groups.
+ * at most max(1, present / in_group) groups (qb_group_shift).
  *
  * src/base/groups.h
  */

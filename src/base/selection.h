@@ -54,8 +54,8 @@ extern bool qb_selection_is_valid(const qb_selection *selection);
 
 typedef struct qb_tile
 {
-	uint32_t rows; /* at most QB_TILE_ROWS */
-	uint32_t first[1 + QB_SELECTION_COLUMNS];
+	uint32_t rows;                            /* at most QB_TILE_ROWS */
+	uint32_t first[1 + QB_SELECTION_COLUMNS]; /* index of the first row in each column */
 } qb_tile;
 
 /* True if "wanted" is in an ascending list of "count" numbers. */

@@ -21,7 +21,7 @@ typedef enum qb_status
 	QB_TOTAL_OVERFLOW, /* total weight would exceed 2^63 - 1 */
 	QB_UNDERFLOW,      /* weights would be removed that were never added */
 	QB_MISMATCH,       /* two values differ in parameters or in types of keys; nothing changed */
-	QB_NO_FOLD,        /* n is not the requested n times a power of two */
+	QB_NO_FOLD,        /* the size is not a power of two times the requested size */
 	QB_READ_ONLY,      /* no keys can be added to a device part of sf */
 	QB_WRONG_PART,     /* the operation needs another part of an sf sketch */
 

@@ -51,7 +51,7 @@ bits8(const uint8_t *bits, __m256i position)
 	return _mm256_test_epi32_mask(word, _mm256_sllv_epi32(_mm256_set1_epi32(1), bit));
 }
 
-/* Returns the numbers a, a + step, ...  a + 7 * step. */
+/* Returns the eight numbers a + i * step, for i = 0 to 7. */
 AVX512 static inline __m512i
 series8(uint64_t a, uint64_t step)
 {

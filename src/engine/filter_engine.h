@@ -6,8 +6,8 @@
  * So callers may insert rows in any order and in batches of any size.
  *
  * A dense filter whose bits are on a device is "remote".  Only insert() and merge() of the same
- * engine accept a remote filter.  materialize() copies the bits back.  query() and contains() accept
- * only filters that are not remote.
+ * engine accept a remote filter.  materialize() copies the bits back.  query() and contains() do
+ * not accept remote filters.
  *
  * src/engine/filter_engine.h
  */

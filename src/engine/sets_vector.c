@@ -16,12 +16,12 @@
  * qset_probe_vector() and qset_probe_sets_vector() look elements up in a bitmap.  Gathering 16
  * words takes as long as gathering eight words twice, and a small set fits into one vector of AVX2.
  *
- * For NEON, count64() counts common 8-byte integers in vectors, but the plain merge writes them.
- * For four elements, count64() takes 33 instructions (GCC 12), and the plain merge takes 44.  A
- * step of either function waits for the step before.  count64() advances by four elements in a step,
- * the plain merge by one element.  To write common integers, NEON would also have to find their
- * lanes.  If each step has one common integer, finding the lane makes the step longer than the
- * plain merge.  The speed was not measured on an ARM processor.
+ * For NEON, count64() counts common 8-byte integers in vectors, but intersect64() is the plain
+ * merge.  For four elements, count64() takes 33 instructions (GCC 12), and the plain merge takes
+ * 44.  A step of either function waits for the step before.  count64() advances by four elements in
+ * a step, the plain merge by one element.  To write common integers, NEON would also have to find
+ * their lanes.  If each step has one common integer, finding the lane makes the step longer than
+ * the plain merge.  The speed was not measured on an ARM processor.
  *
  * src/engine/sets_vector.c
  */
@@ -306,7 +306,7 @@ narrow(qb_u16s x, qb_u16s y)
 	return (qb_u8s) _mm256_permute4x64_epi64(_mm256_packs_epi16((__m256i) x, (__m256i) y), 0xD8);
 }
 
-/* A plane's bits of the 2-byte counters of one vector. */
+/* The bits of a plane for the counters of 2 bytes in one vector. */
 typedef uint16_t plane_piece;
 
 /*

@@ -14,7 +14,7 @@
  * another.  Most larger weights change the high bucket, which is two vectors, or four vectors in a
  * wide sketch.
  *
- * add_select() also selects the keys whose estimates after the whole batch reach a limit.
+ * add_select() adds a batch, and selects the keys whose estimates after the batch reach a limit.
  * add_select() tests the counters while they are in registers, because reading the counters again
  * after the batch takes about as long as adding.  A key whose estimate is too small when the key is
  * added can reach the limit later, if a later key of the same bucket raises a counter of both keys
@@ -202,8 +202,8 @@ high_bytes(bool wide)
 }
 
 /*
- * The high buckets of a sketch.  Loops have a local copy, because for the compiler a store to a
- * counter may change the members of the sketch.
+ * The high buckets of a sketch.  Loops have a local copy, because the compiler must assume that a
+ * store to a counter changes the members of the sketch.
  */
 typedef struct high_table
 {

@@ -321,7 +321,7 @@ blocks_now(void)
 	return &sets[qb_isa_now()];
 }
 
-/* Runs when the library is loaded.  Makes sketches write their blocks with the loops in use. */
+/* Runs when the library is loaded.  Makes sketches find and write blocks with the loops in use. */
 __attribute__((constructor)) static void
 provide_units(void)
 {

@@ -2,10 +2,10 @@
  * sketch_cpu.c
  *		The CPU engine of sketches: adds batches, and finds the most frequent keys of a batch.
  *
- * Most keys have estimates below the threshold of the candidates (sketch/top.h).  While a fast loop
- * adds the batch, the loop selects all keys whose estimates reach the threshold, and possibly other
- * keys.  A selected key that is a candidate is only counted.  For any other selected key the
- * estimate is computed.
+ * Most keys have estimates below the threshold of the candidates (sketch/top.h).  A fast loop
+ * selects all keys whose estimates reach the threshold, and possibly other keys.  Without a fast
+ * loop, all keys are selected.  A selected key that is a candidate is only counted.  For any other
+ * selected key the estimate is computed.
  *
  * src/engine/sketch_cpu.c
  */

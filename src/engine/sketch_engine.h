@@ -85,9 +85,9 @@ qs_query(const qs_sketch *sk, const uint64_t *fingerprint, size_t count, int64_t
 
 /*
  * Insert at most QS_BATCH keys into the sketch, as qs_engine_cpu.insert() does, and make candidates
- * of frequent keys.  "weight" is NULL if all weights are 1.  New candidates begin at index
- * top->fresh.  Each new candidate names the row of the batch that has its text.  The caller sets
- * these texts before the next batch, and then calls qs_top_batch_done().
+ * of frequent keys.  "weight" is NULL if all weights are 1.  Candidates from index top->fresh on
+ * may be new.  If keys have texts, each new candidate names the row of the batch that has its text.
+ * The caller sets these texts before the next batch, and then calls qs_top_batch_done().
  */
 extern qb_status qs_top_insert(qs_top *top, qs_sketch *sk, const uint64_t *fingerprint,
 							   const int64_t *weight, size_t count);
@@ -101,9 +101,9 @@ qs_top_batch_done(qs_top *top)
 /*
  * ---- the compact encoding of keys that no table has counted ----
  *
- * Many sketches are filled once and then stored or sent.  Tables of such a sketch would be mostly
- * zeros, and writing the sketch would search the tables for counters that are not zero.  Sorting
- * some thousand keys by their bucket takes a fraction of the tables' time and memory.
+ * Many sketches have few keys, and are filled once and then stored or sent.  The tables of these
+ * sketches would be mostly zeros, and writing would search them for nonzero counters.  Sorting some
+ * thousand keys by their bucket takes a fraction of the time and memory that tables take.
  */
 
 /*
@@ -114,8 +114,8 @@ qs_top_batch_done(qs_top *top)
  *
  * False: the result would not be compact, or this function cannot know whether the result would be
  * compact.  Reasons are few distinct keys, more keys than buckets, a body that is too large, a
- * sketch that is not explicit, a structure whose keys have counters in several buckets, a total out
- * of range, or no memory.
+ * sketch that is not explicit, a structure whose keys have counters in several blocks (compact.h),
+ * a total out of range, or no memory.
  */
 extern bool qs_compact_from_keys(qs_sketch *made, const qb_memory *memory, qs_sketch *sk,
 								 const uint64_t *fingerprint, const int64_t *weight, size_t count);

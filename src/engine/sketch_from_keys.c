@@ -278,7 +278,7 @@ write_body(keys *k, qs_sketch *made)
 	return false;
 }
 
-/* True if each key has all its counters in one bucket. */
+/* True if all counters of a key are in one block of the compact encoding. */
 static bool
 has_buckets(int structure)
 {

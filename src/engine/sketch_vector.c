@@ -19,7 +19,7 @@
 
 /*
  * Neither AVX2 nor NEON has a product of 64-bit lanes.  So this function is the plain loop,
- * compiled to better scalar code.
+ * compiled for this instruction set.
  */
 QB_VECTOR_TARGET static void
 hash(uint64_t seed_key, const uint64_t *fingerprint, size_t count, uint64_t *hv)

@@ -3,9 +3,9 @@
  *		Loops and table arithmetic of structures with plain counters.
  *
  * In every structure but multilevel a key owns d counters of a table.  Each structure has a
- * function that locates these counters (qs_locate), and shares the loops of this file.  Most
- * callers pass constants as this function and as "wide", so the compiler makes a specialized loop
- * for each caller.
+ * function that locates these counters (qs_locate), and shares the loops of this file.  Callers
+ * pass this function as a constant, and some callers also pass a constant as "wide".  So the
+ * compiler makes a specialized loop for each caller.
  *
  * This file also declares the arithmetic on whole tables: adding, widening, writing and checking.
  *
@@ -133,7 +133,7 @@ qs_cells_take(qs_cells in, const uint64_t *cell, uint32_t d, uint64_t w)
 		qb_counter_set(in.table, cell[j], in.wide, qb_counter_get(in.table, cell[j], in.wide) - w);
 }
 
-/* True if the bucket whose first counter is "first" obeys the rule of qs_tally. */
+/* True if the bucket whose first counter has index "first" obeys the rule of qs_tally. */
 QB_INLINE bool
 qs_bucket_fits(qs_cells in, uint64_t first, uint32_t per_key)
 {

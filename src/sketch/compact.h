@@ -40,7 +40,7 @@
  * quarters of the bytes of the sketch's tables.  If the body takes more bytes, the sketch is
  * written in dense encoding.
  *
- * To find a key, a reader reads the ends of the key's group, and the data of the group.  A group
+ * To find a key, a reader reads the start and the end of its group's data, and these data.  A group
  * has 16 to 32 present blocks on average.  An attacker can choose keys whose blocks are all in one
  * group.  Then the group has fewer than sqrt(32 * blocks) present blocks.  Reading so many
  * blocks takes up to a millisecond.
@@ -272,7 +272,7 @@ qs_read_block(qs_block_reader *r, qs_block *block)
 	return !r->damaged;
 }
 
-/* The bytes that qs_next_single() reads: gap, mask and a word of counters. */
+/* Number of bytes that qs_next_single() and qs_next_small() read: gap, mask, word of counters. */
 #define SINGLE_BYTES (1 + 4 + 8)
 
 /* The layout of a block with one key of weight 1, for qs_next_single(). */

@@ -132,9 +132,9 @@ qs_blocks_end(qs_block_writer *w)
 typedef struct qs_block_kernels
 {
 	/*
-	 * Return a bit for each of 1 to QS_PRESENCE_BITS blocks.  present_low sets the bits of low
-	 * buckets with a counter that is not zero.  have_index sets the bits of low buckets with a high
-	 * index.  present_cells sets the bits of blocks that are not all zero.  A block of
+	 * Return a bit for each block.  "count" is 1 to QS_PRESENCE_BITS.  present_low sets the bits of
+	 * low buckets with a counter that is not zero.  have_index sets the bits of low buckets with a
+	 * high index.  present_cells sets the bits of blocks that are not all zero.  A block of
 	 * present_cells has 4 bytes or a multiple of 32 bytes.
 	 */
 	uint64_t (*present_low)(const uint8_t *low, uint64_t count);
@@ -217,8 +217,8 @@ extern const qs_block_kernels *qs_blocks_fast(const qs_sketch *sk);
 extern uint32_t qs_bucket_bytes(const qs_sketch *sk, const uint8_t *low);
 
 /*
- * Returns a bit for each of 1 to QS_PRESENCE_BITS blocks of "width" counters, from block "first"
- * on.  The bit is set if the block is present.
+ * Returns a bit for each block, from block "first" on.  The bit is set if the block is present.  A
+ * block has "width" counters.  "count" is 1 to QS_PRESENCE_BITS.
  */
 extern uint64_t
 qs_blocks_present(const qs_sketch *sk, uint32_t width, uint64_t first, uint64_t count);
@@ -234,7 +234,7 @@ qs_blocks_present(const qs_sketch *sk, uint32_t width, uint64_t first, uint64_t 
 /* Returns the number of words in a presence bitmap of a sketch with these parameters. */
 extern uint64_t qs_presence_words(const qs_params *p);
 
-/* Computes the bitmap of a dense sketch from all of its tables. */
+/* Computes the bitmap of a dense sketch from its tables. */
 extern void qs_presence_all(const qs_sketch *sk, uint64_t *presence);
 
 /* Updates the bitmap after these keys were added or removed.  Takes a few steps for each key. */

@@ -40,10 +40,11 @@
  *
  *	structure, part, depth, z, masks, n		qs_params_check()
  *	encoding, counter bytes, N				counters have the width that N needs
- *	encoding, part, entries, n				a device part is not explicit; qs_explicit_limit()
+ *	encoding, part, entries, n				a device part is not explicit; an explicit sketch has at
+ *											most qs_explicit_limit() entries
  *	encoding, blocks						the number of blocks is 0 unless compact
- *	family, collation, N					without keys there is neither collation nor weight
- *	all of these, length					the length of the body follows
+ *	family, collation, text, N				without keys all four are 0
+ *	all of these, length					the other fields determine the length of the body
  *
  * qs_validate() compares N with the counts of the body.  The caller checks family, collation and
  * text, because only the caller can interpret family numbers.  Functions of two sketches first call

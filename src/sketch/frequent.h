@@ -72,7 +72,7 @@ typedef struct qs_frequent
 {
 	int64_t least;    /* keys with smaller estimates were not counted */
 	int64_t dropped;  /* the largest estimate of a dropped key; 0: no key was dropped */
-	int64_t left_out; /* the largest count of a key that was counted but not collected */
+	int64_t left_out; /* a key that was counted but not collected has at most this count */
 	uint64_t count;
 } qs_frequent;
 

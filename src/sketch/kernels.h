@@ -3,9 +3,9 @@
  *		The inner loops of sketches on the CPU, one table for each instruction set.
  *
  * A table has fast loops for hashing, for adding a batch, for merging multilevel sketches, and for
- * selecting keys with large estimates.  If a table has no fast loop, the plain loop of the
- * structure (qs_ops.add) is used.  The files engine/sketch_*.c define the tables, and
- * engine/sketch_cpu.c chooses one.  All tables compute the same bytes.
+ * selecting keys with large estimates.  If a table has no fast loop for adding, the structure's
+ * plain loop (qs_ops.add) is used.  The files engine/sketch_*.c define the tables, and
+ * engine/sketch_cpu.c chooses a table.  All tables compute the same bytes.
  *
  * src/sketch/kernels.h
  */
@@ -29,17 +29,17 @@ typedef struct qs_kernels
 	qs_kernel_add add[QS_STRUCTURES];
 
 	/*
-	 * Finds the keys, among 1 to QS_BATCH keys of a dense multilevel sketch, whose estimates are at
-	 * least "least".  Writes their indexes to "found", ascending.  Returns the number of these
-	 * keys.  NULL: there is no fast loop.
+	 * Finds the keys whose estimates in a dense multilevel sketch are at least "least".  "count" is
+	 * 1 to QS_BATCH.  Writes the indexes of the found keys to "found", ascending.  Returns their
+	 * number.  NULL: there is no fast loop.
 	 */
 	size_t (*select)(const qs_sketch *sk, const uint64_t *hv, size_t count, uint64_t least,
 					 uint32_t *found);
 
 	/*
-	 * Adds 1 to QS_BATCH keys to a dense multilevel sketch, after reserve().  Selects all keys
-	 * whose estimates are at least "least" afterwards, and possibly other keys.  NULL: there is no
-	 * fast loop.
+	 * Adds keys to a dense multilevel sketch, after reserve().  "count" is 1 to QS_BATCH.  Selects
+	 * all keys whose estimates after the addition are at least "least", and possibly other keys.
+	 * Writes and returns what select() does.  NULL: there is no fast loop.
 	 */
 	size_t (*add_select)(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count,
 						 uint64_t least, uint32_t *found);

@@ -64,9 +64,9 @@ qs_bin_start(uint32_t bin)
  *
  * qs_noise contains the distribution.  qs_noise_init() measures a sketch once, and then qs_noise
  * gives the error for any confidence.  Measuring takes two passes over the table and up to 120 kB
- * of memory.  For thread it takes up to 120 kB for each row.  For one probe at most 2^22 counters
- * are read.  Of larger tables only evenly spaced buckets are read.  For several probes all counters
- * are read.  Later changes of the sketch do not change the distribution.
+ * of memory.  For thread it takes up to 120 kB more for each row.  For one probe at most 2^22
+ * counters are read.  Of larger tables only evenly spaced buckets are read.  For several probes all
+ * counters are read.  Later changes of the sketch do not change the distribution.
  *
  * Limits.  Each noise below base + 512 has a separate bin.  Above base + 512 a bin's width is up to
  * 1/256 of the distance from the base.  For one probe the error is interpolated within its bin.
@@ -91,7 +91,7 @@ typedef struct qs_noise
 	uint64_t buckets;         /* number of buckets read */
 	double repeats;           /* chance of equal masks, relative to masks drawn from all C(m, d) */
 	double mean;              /* expected noise */
-	double mean_weight;       /* weight of the mean in unbiased estimates */
+	double mean_weight;       /* weight of the estimate by mean in unbiased estimates */
 	double *average_estimate; /* device part: average estimate, by ascending counts */
 	uint32_t counts;          /* number of counts in "average_estimate" */
 } qs_noise;

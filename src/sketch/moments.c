@@ -110,8 +110,8 @@ contrast(const uint64_t *value, const bool *in, uint32_t count)
 }
 
 /*
- * Returns the moments about two means: element 1 for the counters in "in", element 0 for all other
- * counters.
+ * Returns the moments about two means.  Element 1 of mean_a and mean_b is the mean of the counters
+ * in "in", and element 0 is the mean of all other counters.
  */
 static moments
 moments_about(const uint64_t *a, const uint64_t *b, const bool *in, const double *mean_a,
@@ -433,8 +433,7 @@ median_of_rows(const qs_sketch *a, const qs_sketch *b, uint64_t n, const qb_memo
 }
 
 /*
- * If all keys share one counter, the product can be any number between zero and the product of the
- * totals.
+ * If all keys share one counter, J can be any number between zero and the product of the totals.
  */
 static qs_product
 unknown_product(const qs_sketch *a, const qs_sketch *b)
@@ -489,7 +488,7 @@ readable_of(const qs_sketch **readable, qs_sketch *copy, const qs_sketch *sk,
 	return status == QB_OK ? qs_make_dense(copy) : status;
 }
 
-/* True if the sketches differ only in n, by a power of two, and their keys match. */
+/* True if one sketch can be folded to the parameters of the other sketch, and their keys match. */
 static bool
 have_product(const qs_sketch *a, const qs_sketch *b)
 {

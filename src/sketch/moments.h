@@ -25,8 +25,8 @@
  * with a standard error of 0.
  *
  * Counters are converted to doubles, and their mean is subtracted before counters are multiplied.
- * So the rounding error is about 1e-15 of the sum of the products' absolute values.  Exact products
- * are summed in 128 bits and rounded once.
+ * So the rounding error is about 1e-15 of the sum of the products' absolute values.  For explicit
+ * sketches, integer products are summed in 128 bits, and the sum is rounded once.
  *
  * Derivations and measured calibration: docs/engineering/accuracy.md.
  *
@@ -101,8 +101,8 @@ qs_inner_product(const qs_sketch *a, const qs_sketch *b, const qb_memory *memory
  * counters, divided by z^2.
  *
  * U includes the counters of buckets that are all zero.  An estimate from the number of zero
- * buckets would be less accurate than from U.  The number of zero buckets does not distinguish one
- * key in a bucket from two keys, although two keys usually own different counters.
+ * buckets would be less accurate than the estimate from U.  The number of zero buckets does not
+ * distinguish one key in a bucket from two keys, although two keys usually own different counters.
  *
  * Limits.  The relative error hardly grows until most counters are in use, and then grows fast.
  * With fewer than QS_DISTINCT_ZEROS zero counters U is no longer nearly normal, and no estimate is

@@ -120,8 +120,8 @@ extern const char *qs_structure_name(int structure);
 extern int qs_structure_by_name(const char *name, size_t length);
 
 /*
- * Returns the bytes of the table for each unit of n, with narrow counters: the bytes of a bucket, or,
- * if the structure has rows, of one counter in each row.
+ * Returns the table's size in bytes divided by n, with narrow counters.  If the structure has rows,
+ * this is the size of one counter in each row, else the size of a bucket.
  */
 extern uint64_t qs_block_bytes(const qs_params *p);
 
@@ -145,7 +145,7 @@ extern qb_status qs_params_check(const qs_params *p);
 /* Returns the n of a sketch of "size" bytes. */
 extern uint64_t qs_params_n(int structure, uint32_t depth, uint64_t size);
 
-/* True if folding can change "from" into "to".  The two differ only in n, by a power of two. */
+/* True if folding can change "from" into "to": only n differs, by a factor of a power of two. */
 extern bool qs_params_fold(const qs_params *from, const qs_params *to);
 
 /* True if the parameters are equal. */

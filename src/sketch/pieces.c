@@ -280,8 +280,8 @@ qs_bucket_read(const qs_sketch *sk, qs_side side, uint64_t bucket, uint64_t *val
 /* ---- walking over the buckets of a sketch that are not all zero ---- */
 
 /*
- * The steps that are counted for each bucket.  Callers compute with each bucket, so a walk pauses
- * after 4,096 buckets.
+ * The steps that are counted for each bucket, because callers compute with each bucket.  A walk
+ * pauses at the latest after 4,096 buckets.
  */
 #define BUCKET_STEPS (QB_PATIENCE / 4096)
 

@@ -49,7 +49,7 @@ extern int64_t qs_estimate_compact(const qs_sketch *view, uint64_t hv);
 /* The maximum number of counters in a bucket, which a fat bucket with the largest z has. */
 #define QS_BUCKET_MAX (QS_SF_WIDTH * QS_Z_MAX)
 
-/* The table of an sf sketch that is to be read.  Every other structure has only one table. */
+/* Chooses the table of an sf sketch.  For other structures both values have the same meaning. */
 typedef enum qs_side
 {
 	QS_SIDE_ESTIMATE, /* the table from which estimates are made */

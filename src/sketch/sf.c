@@ -14,8 +14,8 @@
  * part that was made from the merged sketches.  A device part is never explicit.  Keys cannot be
  * added to a device part, and nothing can be subtracted.
  *
- * A host part is only the fat table.  A host part supports all operations, and a full sketch can be
- * made from a host part.
+ * A host part is only the fat table.  A full sketch can be made from a host part.  A host part
+ * supports all operations, except that no device part can be made from it.
  *
  * Invariants: the fat table obeys the invariants of a bucketed sketch with m = 8z, and each slim
  * counter is the maximum of its cells.  So the true count <= estimate(fat) <= estimate(slim) <=

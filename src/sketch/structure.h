@@ -94,11 +94,11 @@ typedef struct qs_sketch
 	uint64_t compact_bytes; /* compact: bytes of the body */
 
 	/*
-	 * Set only in an owned dense sketch, between qs_merge_deferred() and qs_materialize().
-	 * Otherwise NULL and 0.
+	 * Set only in an owned sketch, between qs_merge_deferred() and qs_materialize().  At all other
+	 * times NULL and 0.
 	 */
-	uint8_t *carries; /* multilevel: carries of each counter, a byte each */
-	uint32_t carried; /* number of merges counted in "carries", which no byte exceeds */
+	uint8_t *carries; /* dense multilevel: number of carries of each counter, a byte each */
+	uint32_t carried; /* number of merges counted in "carries"; no byte exceeds this number */
 	uint32_t merges;  /* number of merges since qs_materialize() */
 
 	void *remote; /* the engine's data if the tables are on a device, else NULL */

@@ -212,7 +212,8 @@ extern void qs_top_drop_below(qs_top *top, int64_t least);
 
 /*
  * into += from, for two lists and for their sketches.  QB_MISMATCH: n, parameters or types of keys
- * differ, or only one list has texts.  "into" is owned, and undefined after any other error.
+ * differ, or both lists have keys but only one has texts.  "into" is owned.  After QB_NO_MEMORY
+ * "into" is undefined.
  */
 extern qb_status
 qs_top_merge(qs_top *into, qs_sketch *sketch, const qs_top *from, const qs_sketch *from_sketch);

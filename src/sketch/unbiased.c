@@ -2,12 +2,13 @@
  * unbiased.c
  *		Estimates without the minimum's bias, computed from the key's bucket.
  *
- * All estimates but those of device parts of sf follow from one argument.  Let f be the weight of a
- * key.  Without this key, the counts of the key's bucket come from keys with random masks.  So any
- * k counters of the bucket have the same joint distribution.  The mean of the minimum, over all
- * k-subsets of the key's own counters, is f plus a noise.  The mean of the minimum, over all
- * k-subsets of all other counters of the bucket, is a noise of the same distribution.  So the
- * difference of the two means has the expectation f.
+ * Estimates from device parts of sf have a separate derivation (below).  All other unbiased
+ * estimates follow from one argument.  Let f be the weight of a key.  Without this key, the counts
+ * of the key's bucket come from keys with random masks.  So any k counters of the bucket have the
+ * same joint distribution as any other k counters.  The mean of the minimum, over all k-subsets of
+ * the key's own counters, is f plus a noise.  The mean of the minimum, over all k-subsets of all
+ * other counters of the bucket, is a noise of the same distribution.  So the difference of the two
+ * means has the expectation f.
  *
  * Two values of k are used.  k = 1 compares the means of counters.  k = d compares minima.  If the
  * bucket has only c < d other counters, k = c is used instead of k = d.
