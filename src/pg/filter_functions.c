@@ -121,8 +121,8 @@ qfilter_new(PG_FUNCTION_ARGS)
 }
 
 /*
- * The last request of a calling expression, with the resulting parameters.  A template that is not
- * a constant is requested for every row, and sizing a blocked filter takes 0.1 ms.
+ * The last request of a calling expression, with the resulting parameters.  Equal requests of later
+ * rows reuse these parameters, because sizing a blocked filter takes 0.1 ms.
  */
 typedef struct BloomRequest
 {

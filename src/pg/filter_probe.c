@@ -51,7 +51,7 @@ typedef struct FilterProbe
 /* How a frequency is estimated. */
 typedef enum FilterMethod
 {
-	FILTER_CORRECTED, /* the unbiased estimate, or 0 if that is negative */
+	FILTER_CORRECTED, /* the unbiased estimate, or 0 if this estimate is negative */
 	FILTER_UNBIASED,  /* correct on average; may be negative */
 	FILTER_PAPER      /* the paper's estimate, for comparison */
 } FilterMethod;

@@ -290,7 +290,7 @@ batch_of(FilterState *expanded)
 					   .copies = ids ? NULL : buffer->weight };
 }
 
-/* The most bits that a row with a count sets; for other rows, the average number of bits. */
+/* The maximum number of bits that a row with a count sets, or the average of any other row. */
 static double
 bits_of_row(const FilterState *expanded)
 {
@@ -300,9 +300,9 @@ bits_of_row(const FilterState *expanded)
 }
 
 /*
- * The most rows to buffer.  A hash aggregate checks its memory at each input row, but not when it
- * reads results.  So the last flush, before the result is read, should not make the filter dense.
- * The limit is a number of rows after which an explicit filter is probably still explicit.
+ * The maximum number of rows to buffer.  A hash aggregate checks its memory at each input row, but
+ * not when it reads results.  So the last flush, before the result is read, should not make the
+ * filter dense.  After this number of rows, an explicit filter is probably still explicit.
  */
 static int
 most_room(const FilterState *expanded)

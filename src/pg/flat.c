@@ -27,8 +27,8 @@
 #define PIECE (3 * 1024 * 1024)
 
 /*
- * BASE64_LENGTH: base64 characters for "bytes" bytes.  BASE64_BYTES: the most bytes that "length"
- * characters encode.
+ * BASE64_LENGTH: base64 characters for "bytes" bytes.  BASE64_BYTES: the maximum number of bytes
+ * that "length" characters encode.
  */
 #define BASE64_LENGTH(bytes) (((bytes) + 2) / 3 * 4)
 #define BASE64_BYTES(length) ((length) / 4 * 3)
@@ -36,7 +36,7 @@
 /* The largest buffer, in bytes, that an output function keeps from row to row. */
 #define KEEP_MOST (4 * 1024 * 1024)
 
-/* The most bytes of invalid input that an error message quotes. */
+/* The maximum number of bytes of invalid input that an error message quotes. */
 #define EXCERPT_BYTES 40
 
 static void

@@ -256,8 +256,8 @@ qsets_keys_intersect(PG_FUNCTION_ARGS)
 }
 
 /*
- * qsets_id(key): the id of a set that is named by a key.  The id is the key's fingerprint: its
- * value if the value has at most 64 bits, else its hash.
+ * qsets_id(key): the id of a set that is named by a key.  The id is the key's fingerprint: the bits
+ * of a number, and a hash of most other keys (pgbase/keytype.h).
  */
 PG_FUNCTION_INFO_V1(qsets_id);
 Datum

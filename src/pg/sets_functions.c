@@ -177,8 +177,8 @@ SQL_FUNCTION(qsets_agg_final, AggregateFinal(fcinfo, &sets_state_type));
 #define SMALLEST 4096
 
 /*
- * ROW: average bytes for a row, in an array that grows by doubling.  LABEL: the most bytes for an
- * id or an element in its dictionary.
+ * ROW: average bytes for a row, in an array that grows by doubling.  LABEL: the maximum number of
+ * bytes for an id or an element in its dictionary.
  */
 #define ROW   (1.5 * sizeof(uint64))
 #define LABEL (3 * sizeof(qset_slot) + 1.5 * sizeof(uint64))

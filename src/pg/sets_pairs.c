@@ -164,7 +164,7 @@ collect(PairScan *scan)
 		qset_best_offer(best, pair);
 	}
 	if (pair)
-		scan->next--; /* return the first pair of the following set again */
+		scan->next--; /* the next call returns this pair, the first of the following set */
 	qset_best_sort(best, &scan->memory);
 	return true;
 }

@@ -57,7 +57,7 @@
 #include "utils/snapmgr.h"
 #include "utils/wait_event.h"
 
-/* The most pairs that the leader keeps of shards that are not current yet. */
+/* The maximum number of pairs that the leader keeps of shards that are not current yet. */
 #define KEEP (64 * PAIRS_BATCH)
 
 typedef struct SharedPairs
@@ -229,7 +229,7 @@ take_leader_pairs(PairWorkers *w, qset_pair *out, uint64 room)
 
 /*
  * Find pairs of the leader's unfinished shard, or take a new shard.  False: no shard is left, or
- * the leader keeps KEEP pairs already.
+ * the leader might exceed KEEP pairs.
  */
 static bool
 count_ahead(PairWorkers *w)

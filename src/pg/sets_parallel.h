@@ -11,7 +11,7 @@
 #include "pgbase/activity.h"
 #include "sets/pairs.h"
 
-/* The most pairs that are pulled in one call. */
+/* The maximum number of pairs that are pulled in one call. */
 #define PAIRS_BATCH 1024
 
 typedef struct PairWorkers PairWorkers;

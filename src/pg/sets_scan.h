@@ -87,7 +87,7 @@ typedef struct PairsLayout
 extern void PairsFilter(FunctionCallInfo fcinfo, int first, qset_filter *filter);
 extern qset_order PairsOrder(FunctionCallInfo fcinfo, int argument);
 
-/* The most columns of a row: a, b, rank (only of qsets_nearest), common, jaccard. */
+/* The maximum number of columns of a row: a, b, rank (qsets_nearest only), common, jaccard. */
 #define PAIRS_MOST_COLUMNS 5
 
 extern const PairsLayout *PairsLayoutOf(PGFunction function);

@@ -417,7 +417,7 @@ state_from_operand(FunctionCallInfo fcinfo, Operand *operand)
 
 	if (operand->owned)
 	{
-		operand->owned = false; /* it became the state, so it must not be deleted here */
+		operand->owned = false; /* the object became the state, so it must not be deleted */
 		return start_state(fcinfo, operand->expanded, &merge_functions);
 	}
 	if (!operand->sketch->remote && operand->sketch->encoding != QS_COMPACT)

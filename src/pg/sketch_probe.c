@@ -348,7 +348,7 @@ is_for(const Measured *measured, const qs_sketch *sketch, int64 probes)
 	return measured->there && measured->noise.buckets == qs_noise_buckets(sketch, (uint64) probes);
 }
 
-/* The most bytes that the measured noise of a sketch takes. */
+/* The maximum number of bytes that the measured noise of a sketch takes. */
 static Size
 noise_size(void)
 {
@@ -589,7 +589,7 @@ qsketch_bounds(PG_FUNCTION_ARGS)
  *
  * The setting qsketch.device decides whether a GPU looks up a batch.  A stored sketch stays cached
  * on the GPU for the next batch.  The sketch's header and toast pointer identify the cached sketch,
- * so this process reads only the header.
+ * so this process reads only the header of a cached sketch.
  */
 
 /* Number of keys between two checks for interrupts.  Each key has up to QS_DEPTH_MAX counters. */

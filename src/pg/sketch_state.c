@@ -182,8 +182,8 @@ free_presence(SketchState *expanded)
  */
 
 /*
- * The most bytes of deferred sketches of a state.  Deferring saves no time if the tables are much
- * larger than a cache.
+ * The maximum number of bytes of a state's deferred sketches.  Deferring saves no time if the
+ * tables are much larger than a cache.
  */
 #define DEFERRED_MOST (2 * 1024 * 1024)
 
@@ -274,8 +274,8 @@ most_room(const SketchState *expanded)
 }
 
 /*
- * The most keys to buffer in a state whose "deferred" is set.  These keys take a quarter of the
- * memory of the dense tables.
+ * The maximum number of keys to buffer in a state whose "deferred" is set.  These keys take a
+ * quarter of the memory of the dense tables.
  */
 static int
 most_deferred(const qs_params *params)

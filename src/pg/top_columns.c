@@ -3,11 +3,10 @@
  *		Makes lists of top keys from cached columns.
  *
  * The GPU first makes only the sketch.  An explicit sketch has all keys with exact counts.  For a
- * dense sketch, the GPU counts the frequent keys a second time, exactly (gpu/sketch_gpu.h).  So all
- * candidates have exact counts, and the bound of all other keys is below the threshold.  A dense
- * sketch stays on the device until its list is read.  Then the sketch and the candidates are merged
- * into the list, like a list of another process.  Rows of pages that are not cached are added
- * later.
+ * dense sketch, the GPU counts the most frequent keys a second time, exactly (gpu/sketch_gpu.h).
+ * So all candidates have exact counts.  A dense sketch stays on the device until its list is read.
+ * Then the sketch and the candidates are merged into the list, like a list of another process.
+ * Rows of pages that are not cached are added later.
  *
  * If the keys cannot be counted again, no key of the cached column is added to the state, and the
  * scan reads the pages.

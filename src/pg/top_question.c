@@ -201,13 +201,13 @@ TopDescribe(TopQuestion *question, Oid relation, const char *column, const char 
 #define UNSEEN_INTEGER 0.25
 #define UNSEEN_OTHER   0.45
 
-/* The least "alike" for which a list is made. */
+/* The least "alike" for which a list is made, if keys are numbers. */
 #define ALIKE 0.5
 
 /*
- * The least count of the n-th key for which a list is made: STANDS_OUT_TIMES times the count of the
- * usual key, plus STANDS_OUT_BY rows.  With a column of weights, weights replace counts, and each
- * row has the average weight.
+ * If keys are not numbers, a list is made only if the n-th key has at least this count:
+ * STANDS_OUT_TIMES times the count of the usual key, plus STANDS_OUT_BY rows.  With a column of
+ * weights, weights replace counts, and each row has the average weight.
  */
 #define STANDS_OUT_BY    6
 #define STANDS_OUT_TIMES 4

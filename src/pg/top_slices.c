@@ -25,7 +25,8 @@ typedef struct TopSlice
 #define LIST_TABLE 2
 
 /*
- * The most candidates of a list that is cut.  Merging a few times this number takes milliseconds.
+ * The maximum number of candidates of a list that is cut.  Merging a few times this number takes
+ * milliseconds.
  */
 #define MOST_CANDIDATES 8192
 

@@ -20,7 +20,7 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
-/* The most attempts to read a slot while its process is changing the slot. */
+/* The maximum number of attempts to read a slot while its process is changing the slot. */
 #define ATTEMPTS 100
 
 static void

@@ -113,8 +113,8 @@ ColumnLocationOf(ColumnLocation *location, Expr *expr, EState *estate, Relation 
 }
 
 /*
- * Read a column by heap_getattr(), which reads only t_data of the tuple, or evaluate an
- * expression; false: NULL.  The value of an expression lasts until its next evaluation.
+ * Evaluate an expression, or read a column by heap_getattr(), which reads only t_data of the
+ * tuple.  False: NULL.  The value of an expression lasts until its next evaluation.
  */
 pg_noinline bool
 ColumnGetAny(const ColumnLocation *location, HeapTupleHeader header, Datum *value)
@@ -370,8 +370,8 @@ ScanGroupingKind(const Node *expr, KeyKind *kind)
 }
 
 /*
- * The column if the expression is only a column, and has the kind of the column's values; else
- * NULL.
+ * The column if the expression is only a column.  NULL: the expression is not a column, or rows are
+ * grouped by another kind of values than pages store.
  */
 const Var *
 ScanGroupingColumn(Node *expr)

@@ -113,7 +113,7 @@ begin(CustomScanState *node, EState *estate, int eflags)
 
 	WantedRowsInit(&state->rows, estate, node->ss.ss_currentRelation, ScanClauses(cscan),
 				   list_length(cscan->custom_scan_tlist));
-	node->ss.ps.qual = NULL; /* the executor would test it on this node's result rows */
+	node->ss.ps.qual = NULL; /* else the executor would test WHERE on result rows */
 	state->aggregate = ScanAggregatesInit(&node->ss.ps, &state->rows, &state->count);
 	WantedRowsAddParams(&state->rows, list_nth(cscan->custom_exprs, PLAN_PARAMS));
 	if (accumulator >= 0)

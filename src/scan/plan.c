@@ -252,7 +252,7 @@ can_be_parallel(const PlanStep *grouping, const RelOptInfo *input, List *aggrega
 }
 
 /*
- * Among PostgreSQL's partial paths of the input, the path with the most workers.  Our scan uses the
+ * The path with the most workers among PostgreSQL's partial paths of the input.  Our scan uses the
  * same number of workers, because it reads all pages, too.  NULL: no parallel plan is possible, or
  * the serial scans read no page.  The caller makes the serial paths first.
  */

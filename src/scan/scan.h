@@ -286,16 +286,17 @@ extern bool ScanAggregateIsOnGpu(const ScanAggregate *aggregate);
  * and keeps the tuples for which it is true.
  *
  * A condition that compares a column with an operand is tested on the page.  The operand is
- * the same for all rows.  Values have the order of their numbers (pgbase/keytype.h), so every
- * comparison becomes a range of integers.  A condition on steps of times, such as days, is
- * evaluated about once for each step.  The executor evaluates all other conditions.
+ * the same for all rows.  Numbers are compared as integers of the same order (pgbase/keytype.h),
+ * so each of the operators < <= = >= > accepts a range of integers.  Strings are compared byte by
+ * byte.  A condition on steps of times, such as days, is evaluated about once for each step.  The
+ * executor evaluates all other conditions.
  */
 
 /* Kinds of tests that follow the values of qb_test_kind (numbers and NULL). */
 enum
 {
 	TEST_STRING = QB_TEST_NULL + 1, /* the value equals one of the strings, byte by byte */
-	TEST_STEPS,                     /* the clause is true; evaluated once for each step of times */
+	TEST_STEPS, /* the clause is true; evaluated about once for each step of times */
 	TEST_EXPRESSION
 };
 

@@ -78,7 +78,7 @@ SharedScanSize(int count)
 		add_size(SharedBuildSize(count), MAXALIGN(mul_size(count, sizeof(SharedValue)))));
 }
 
-/* The leader calls this before the first run. */
+/* Initialize the shared memory.  The leader calls this function before the first run. */
 void
 SharedScanInit(SharedScan *shared, int count, int processes)
 {

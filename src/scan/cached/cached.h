@@ -13,8 +13,8 @@
  * bit of its page.  So there are two ways to see that a cached page is valid:
  *
  *	1.  The bit was set before the page was cached and is set now, and the LSN of the map's
- *	   page has not changed.  So no bit was set in between.  A bit that was cleared in between
- *	   would have to be set again, so this bit was not cleared, and the tuples are the same.
+ *	   page has not changed.  So no bit was set in between.  If this bit had been cleared in
+ *	   between, it could not be set now.  So the bit was not cleared, and the tuples are the same.
  *	   One check is enough for all pages that a page of the map covers (a chunk), 255 MB of the
  *	   table.
  *	2.  The LSN of the map's page has changed, but the bit is set now, and the page has the
@@ -119,7 +119,7 @@ typedef struct CachedTests
 {
 	qb_selection selection;
 	int column[QB_SELECTION_COLUMNS]; /* for each column of the selection: its number in the scan */
-	int numbers;                      /* numbers in the lists of the selection */
+	int numbers;                      /* count of numbers in the lists of the selection */
 	bool none;                        /* no row passes */
 	bool pairs;                       /* each key is returned with a number of another column */
 	uint16 pair;                      /* index of the other column in the selection */

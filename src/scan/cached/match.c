@@ -120,7 +120,10 @@ call_refusal(Relation relation, const ColumnScanCall *call, const CachedQuery *q
 	refusal = family_refusal(call->family, call->template, query->group != NULL);
 	if (refusal == NULL)
 		refusal = key_refusal(relation, call);
-	/* the processes build a collection of sets together, so they need its rows in their memory */
+	/*
+	 * A parallel plan forms no groups from cached columns.  Its processes build a collection of
+	 * sets together, so each process needs its rows in its own memory.
+	 */
 	if (refusal == NULL && query->parallel &&
 		(query->group || call->family == &column_families[FAMILY_SETS]))
 		refusal = "a parallel plan";

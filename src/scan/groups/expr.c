@@ -58,7 +58,7 @@ typedef enum PieceState
 /* A span of inputs.  It has one piece or two, and each piece has one value. */
 typedef struct Span
 {
-	int64 number;  /* its inputs, shifted right by "shift" */
+	int64 number;  /* the span's inputs, shifted right by "shift" */
 	int64 change;  /* first input of the second piece */
 	int64 bits[2]; /* the value of each piece */
 	uint8 state[2];

@@ -246,7 +246,7 @@ typedef struct WrittenField
 /* A written aggregate.  Its bytes follow it. */
 typedef struct WrittenAggregate
 {
-	int64 count; /* keys; rows of count; or the state of PostgreSQL's own aggregate */
+	int64 count; /* number of keys; count: of rows; PostgreSQL's other aggregates: the state */
 	uint64 bytes;
 	uint64 removed; /* bytes of the keys of negative weight; 0: none */
 	int waiting;    /* number of buffered keys, which are the bytes; 0: the bytes are a state */

@@ -49,7 +49,7 @@
 
 /*
  * Two zones shift a time by at most twice MOST_OFFSET, and an interval shifts it by at most a
- * day.  PostgreSQL searches for changes of an offset from a day before.
+ * day.  PostgreSQL's search for an offset change begins a day before the time.
  */
 #define MOST_ZONES  2
 #define MOST_OFFSET (16 * SECS_PER_HOUR)

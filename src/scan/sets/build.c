@@ -7,14 +7,14 @@
  * memory.  Then the processes work on shards of elements and shards of set ids
  * (sets/builder.h).  At the end one process copies the finished collection.
  *
- *	SCAN		each process reads pages, and at the end puts its run into shared memory
+ *	SCAN		each process reads pages, and puts its rows into shared memory as a "run"
  *	ELEMENTS	the elements of each shard receive numbers within the shard
  *	NUMBERS		the numbers of a shard become numbers among all elements
  *	SETS		the sets of each shard of ids are made
  *	DONE		one process has the collection, the other processes have no rows
  *
- * There is a barrier between two phases.  A process attaches to the barrier when it begins, so
- * the barrier does not wait for processes that never start.  A process that begins late finds
+ * A barrier separates each phase from the next.  A process attaches to the barrier when it begins,
+ * so the barrier does not wait for processes that never start.  A process that begins late finds
  * no pages, and helps with the remaining work.  An attached process never waits for a queue of
  * tuples, so it reaches the barrier or fails.  An error in one process ends the wait of all
  * processes.
@@ -111,7 +111,7 @@ SharedBuildSize(int count)
 	return MAXALIGN(mul_size(count, sizeof(SharedBuild)));
 }
 
-/* The leader calls this before the first run. */
+/* Initialize the shared memory.  The leader calls this function before the first run. */
 void
 SharedBuildInit(SharedBuild *shared, int count)
 {

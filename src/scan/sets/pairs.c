@@ -16,7 +16,7 @@
  *
  * An argument may be a scalar subquery such as (SELECT qsets_agg(s, e) FROM t).  The executor
  * would copy its value into a tuple, which flattens a collection, and would read it again.
- * This takes a fifth of the time in which one process makes the collection.  If the subquery
+ * Both steps take a fifth of the time in which one process makes the collection.  If the subquery
  * is an aggregate without GROUP BY, it returns one row and keeps its value, so the node uses
  * this value without a copy.
  *
