@@ -2,9 +2,9 @@
  * fuzz_top.c
  *		Arbitrary bytes as a list of top keys, and damaged lists.
  *
- * The bytes are tried as they are, and again with both checksums repaired.  They also
- * damage a valid list: each three bytes are a 2-byte offset and a change.
- * unit/top_support.h has the checks.
+ * The bytes are tried as they are, and again with both checksums repaired.  Then the bytes
+ * damage a valid list: the first byte chooses the list, and each later three bytes are a
+ * 2-byte offset and the bits to flip.  unit/top_support.h has the checks.
  *
  * test/fuzz/fuzz_top.c
  */

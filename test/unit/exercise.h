@@ -8,7 +8,7 @@
  * exercise_valid() takes bytes that qs_validate() accepted.  Every operation must work
  * with these bytes, and must leave valid bytes.
  *
- * test_format.c and the fuzzers run this file under AddressSanitizer and UBSan.
+ * Unit tests and the fuzzers run this file under AddressSanitizer and UBSan.
  *
  * test/unit/exercise.h
  */
@@ -26,7 +26,7 @@ exercise_is_small(const qs_params *p)
 	return qs_dense_size(p, true) <= EXERCISE_MAX_BYTES;
 }
 
-/* Choose keys to look up.  Up to four of them are keys of an explicit sketch. */
+/* Choose eight keys.  If the sketch is explicit, up to four of the keys are in the sketch. */
 static inline void
 exercise_keys(const qs_sketch *sk, uint64_t key[8])
 {
@@ -51,7 +51,7 @@ exercise_queries(const qs_sketch *sk)
 	REQUIRE(estimate[0] == qs_estimate(sk, key[0]));
 }
 
-/* Merge "from" into an empty sketch and into a dense sketch. */
+/* Merge "from" into an empty sketch, make the result dense, and merge "from" into it again. */
 static inline void
 exercise_merge_into(const qs_sketch *from)
 {

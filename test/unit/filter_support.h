@@ -98,7 +98,7 @@ filter_bytes(const qf_filter *f)
 	return b;
 }
 
-/* True if both filters are valid and have the same bytes. */
+/* Check that both filters are valid; returns true if their bytes are equal. */
 static inline bool
 filter_same(const qf_filter *a, const qf_filter *b)
 {

@@ -1,6 +1,6 @@
 /*
  * format_support.h
- *		Golden files and bytes of another length, for the tests of byte formats.
+ *		Golden files, and copies cut or padded to another length, for tests of byte formats.
  *
  * test/golden has values that must never change.  With GOLDEN_WRITE in the environment,
  * the tests rewrite the golden files before they compare.  Run the tests from the top of

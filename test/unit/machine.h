@@ -10,7 +10,7 @@
  * - a sketch is explicit exactly if its distinct keys are within the limit; after a
  *   removal or a forced qs_make_dense() such a sketch may also be dense;
  * - the written bytes are valid;
- * - a refused operation changes nothing.
+ * - a refused operation changes nothing; only a refused subtraction may change the encoding.
  *
  * Sometimes the machine checks a stronger property: the sketch's bytes equal the bytes of a
  * sketch to which the exact counts are added in one batch.  This property covers the order
@@ -274,8 +274,8 @@ machine_remove(machine *m, machine_sketch *u)
 }
 
 /*
- * Try to remove a present key, and more of a second key than its estimate.  The refusal must
- * change nothing.
+ * Try to remove the exact count of one key, and more than the estimate of a second key, in one
+ * batch.  The refusal must change nothing.
  */
 static inline void
 machine_refuse(machine *m, machine_sketch *u)
@@ -333,8 +333,8 @@ machine_merge_any(machine *m, qs_sketch *into, const qs_sketch *from)
 }
 
 /*
- * Check that a merge of different sizes is refused and changes nothing.  Then fold both
- * sketches to the smaller size.
+ * Check that merging and subtracting sketches of different sizes is refused and changes
+ * nothing.  Then fold both sketches to the smaller size.
  */
 static inline void
 machine_same_size(machine_sketch *u, machine_sketch *v)
@@ -355,7 +355,7 @@ machine_same_size(machine_sketch *u, machine_sketch *v)
 	REQUIRE_OK(qs_fold(&v->sk, n));
 }
 
-/* Merge a sketch or its bytes into any sketch, also into itself. */
+/* Merge v, or a view of the bytes of v, into u.  u and v may be the same sketch. */
 static inline void
 machine_merge(machine *m, machine_sketch *u, machine_sketch *v)
 {
@@ -374,8 +374,8 @@ machine_merge(machine *m, machine_sketch *u, machine_sketch *v)
 }
 
 /*
- * Merge the bytes of v into u one to four times by qs_merge_deferred(), and then do the deferred work
- * by qs_materialize().  Does nothing if the total would overflow.
+ * Merge the bytes of v into u one to four times by qs_merge_deferred(), and then call
+ * qs_materialize().  Does nothing if the total would overflow.
  */
 static inline void
 machine_merge_often(machine *m, machine_sketch *u, machine_sketch *v)

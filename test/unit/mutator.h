@@ -2,8 +2,8 @@
  * mutator.h
  *		Choices and small changes of numbers, for making damaged values.
  *
- * Each header of mutants makes a valid value, changes the value in a few positions, repairs
- * its checksum, and tests the validator's answer.
+ * Each file *_mutants.h, and mutants.h, makes a valid value, changes a few positions of the
+ * value, repairs its checksum, and tests the validator's answer.
  *
  * test_mutants.c and the fuzzers run this file under AddressSanitizer and UBSan.
  *

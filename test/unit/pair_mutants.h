@@ -2,13 +2,13 @@
  * pair_mutants.h
  *		Pairs of values of one type that need not match each other.
  *
- * mutants.h and similar files merge a damaged value only with itself.  This file passes two different values to every function that takes two values.  One or both values are damaged.  Fields
- * and bodies are copied from other values or changed at random, and the checksums are
- * repaired.
+ * mutants.h and similar files combine a damaged value only with itself and with values made
+ * from it.  This file passes pairs of values to functions that take two values.  Fields and
+ * bodies are copied from other values or changed at random, and the checksums are repaired.
  *
  * Invalid values are skipped.  Two valid values may still differ in parameters, widths or
- * kinds of keys.  A function must then return QB_MISMATCH and change neither value.  If a
- * function accepts two values, its result must be valid.
+ * types of keys.  If the values do not match, a function must return QB_MISMATCH and change
+ * neither value.  If a function accepts two values, its result must be valid.
  *
  * test_pair_mutants.c and the fuzzer run this file under AddressSanitizer and UBSan.
  *

@@ -226,8 +226,8 @@ name_case(uint64_t seed)
 }
 
 /*
- * Make a collection with more sets than 2-byte numbers can name, and with sets of more elements
- * than 2-byte counters can count.
+ * Make a collection of "sets" sets of three elements.  If large > 0, add four sets of "large"
+ * elements.
  */
 static inline void
 large_collection(uint64_t sets, uint64_t large, qset_collection *c)

@@ -1,6 +1,6 @@
 /*
  * samples.h
- *		One small sketch of every structure, form, part and counter width.
+ *		Small sketches of every structure, form, part and counter width.
  *
  * test/unit/samples.h
  */
@@ -167,8 +167,8 @@ sample_bytes(const sample *s)
 }
 
 /*
- * Check the verdict on the tables.  If "same", the tables are also written in compact encoding,
- * and the verdict on the compact bytes must be the same.
+ * Check that the tables are valid if "right" is true, and invalid if "right" is false.  If "same"
+ * is true, check the tables in compact encoding, too.
  */
 static inline void
 require_tables(test_bytes b, bool right, bool same)

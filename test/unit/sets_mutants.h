@@ -180,7 +180,7 @@ mutate_sets(mutator *m, sets_numbers *s)
 	}
 }
 
-/* Build a subset of two sets.  Merge the collection with itself and with this subset. */
+/* Build a subset from two sets of "c".  Merge "c" with itself and with the subset. */
 static inline void
 exercise_parts_of_collection(const qset_collection *c)
 {

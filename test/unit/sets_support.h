@@ -33,8 +33,8 @@ test_tables(const qset_kernels *table[3])
 }
 
 /*
- * Blocks allocated by code that longjmp() may leave in a pause.  A call of test_drop() releases
- * the remaining blocks, as a memory context does.
+ * The memory blocks of code that longjmp() may interrupt at a pause.  test_drop() releases the
+ * remaining blocks, as a reset of a memory context does in PostgreSQL.
  */
 typedef struct test_context
 {
@@ -129,8 +129,8 @@ test_array(uint64_t count, size_t size)
 }
 
 /*
- * Fill "out" with at most n ascending distinct random numbers from "base" on; returns their
- * count.
+ * Fill "out" with up to n ascending distinct random numbers, which are at least "base" and below
+ * base + universe; returns the number of numbers.
  */
 static inline uint64_t
 test_set(test_rng *rng, uint64_t n, uint64_t universe, int64_t base, int64_t *out)
@@ -179,7 +179,7 @@ test_naive_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
 
 static const qb_keys test_qi_keys = { .family = TEST_QI_FAMILY };
 
-/* Returns the upper half of a wide element, in place of the upper half of a fingerprint. */
+/* Returns an upper half for the wide element with this lower half. */
 static inline uint64_t
 test_upper(uint64_t low)
 {

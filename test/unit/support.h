@@ -340,7 +340,7 @@ test_table_bytes(const qs_sketch *sk)
 	return qs_table_bytes(&sk->params, wide) + qs_extra_bytes(&sk->params, wide) * high;
 }
 
-/* Returns the tables of a dense sketch, as the dense encoding has them. */
+/* Returns the tables of a dense sketch, in the byte layout of the dense encoding. */
 static inline test_bytes
 test_tables_of(const qs_sketch *sk)
 {
@@ -351,7 +351,7 @@ test_tables_of(const qs_sketch *sk)
 	return b;
 }
 
-/* Returns the sketch in dense encoding, even if its valid form is compact. */
+/* Returns the sketch in dense encoding, even if only compact is valid.  The checksum is wrong. */
 static inline test_bytes
 test_write_dense(const qs_sketch *sk)
 {
@@ -420,7 +420,7 @@ test_writes(const qs_sketch *sk, test_bytes wanted)
 	return same;
 }
 
-/* True if both sketches are valid and have the same bytes. */
+/* Check that "a" is valid; returns true if the bytes of both sketches are equal. */
 static inline bool
 test_same(const qs_sketch *a, const qs_sketch *b)
 {

@@ -109,9 +109,9 @@ absent_sketches_leave_it_valid(void **state)
 }
 
 /*
- * Fill a one-bucket sketch with keys that share one counter, until all counters are positive.
- * Returns a key that does not own the shared counter and whose counters are large enough for
- * a removal of the key.
+ * Fill a one-bucket sketch with those of 3000 keys that share one counter.  Returns a key that
+ * does not own the shared counter and whose counters are large enough for a removal of the
+ * key.
  */
 static uint64_t
 fill_around(qs_sketch *sk)

@@ -320,7 +320,7 @@ read_counted(void *context, uint64_t offset, uint32_t bytes, uint8_t *out)
 	c->read += bytes;
 }
 
-/* Looking up a key of a stored sketch takes two reads, of at most 1024 bytes together. */
+/* A lookup in a stored compact sketch takes two reads, of at most 1024 bytes together. */
 static void
 one_key_is_two_small_reads(void **state)
 {

@@ -11,7 +11,7 @@
 
 /* ---- instruction sets ---- */
 
-/* Counters have every length.  Blocks are empty or full, or end with the table. */
+/* Write counters of every length, in blocks that are empty, full or cut off by the table's end. */
 static void
 all_instructions_write_the_same(void **state)
 {

@@ -1,6 +1,6 @@
 /*
  * test_crc.c
- *		CRC-32C: known values, and the fast version against the plain one.
+ *		CRC-32C: known values, and the fast version compared with the plain version.
  *
  * test/unit/test_crc.c
  */

@@ -2,8 +2,8 @@
  * test_distinct.c
  *		The number of distinct keys of a sketch.
  *
- * Explicit sketches are exact.  Dense sketches must be within the standard error of
- * moments.h, over many seeds.
+ * Explicit sketches are exact.  The errors of dense sketches, over many seeds, must scatter
+ * as the standard error of moments.h predicts.
  *
  * test/unit/test_distinct.c
  */

@@ -1,6 +1,6 @@
 /*
  * test_filter_bits.c
- *		The bits of filters: equal on every path, under unions, halving and merging.
+ *		The bits of filters do not depend on code paths, batches, merging or halving.
  *
  * test/unit/test_filter_bits.c
  */

@@ -2,9 +2,9 @@
  * test_filter_format.c
  *		The byte format of filters: golden files, and hostile bytes.
  *
- * test/golden has filters of the stream of fingerprints that test_golden.c describes.  Row
- * i has number i, nonce 42, seed 42, family 1 and collation 0.  To rewrite the files, run
- * GOLDEN_WRITE=1 build/unit/test_filter_format from the top of the source.
+ * test/golden has filters, built from the fingerprints that test_golden.c describes.  Row i
+ * has number i and nonce 42.  Filters have seed 42, family 1 and collation 0.  To rewrite
+ * the files, run GOLDEN_WRITE=1 build/unit/test_filter_format from the top of the source.
  *
  * test/unit/test_filter_format.c
  */
@@ -18,7 +18,7 @@ static const struct golden
 	uint32_t k;
 	double p;
 	size_t rows;
-	bool ids; /* rows have ids: 3 times their numbers */
+	bool ids; /* row i has id 3 * i */
 	uint32_t layout;
 } golden[] = {
 	{ "filter_empty", 8192, 200, 0.01, 0, false, QF_STANDARD },

@@ -115,8 +115,8 @@ bloom_parameters_give_the_rate(void **state)
 }
 
 /*
- * A throw sets a random bit of a block.  For each number of throws up to "throws", compute the
- * chance that k random bits are all set.  The chance is summed over all numbers of set bits.
+ * Each throw sets a random bit of a block.  For each number t of throws up to "throws", set rate[t]
+ * to the chance that k random bits are all set.  chance[set] is the probability of "set" set bits.
  */
 static void
 block_rates(uint32_t k, uint32_t throws, double *rate)
@@ -269,7 +269,7 @@ what_is_out_of_range_is_named(void **state)
 	REQUIRE_OK(qf_params_check(&p));
 }
 
-/* The table gives the gap that single steps give, also at every edge of the table. */
+/* qf_gap() equals qf_gap_by_steps() for random draws and at every edge of the table. */
 static void
 table_of_gaps_agrees_with_steps(void **state)
 {

@@ -48,7 +48,7 @@ require_near(const qs_sketch *sk, qs_forecast f, double confidence, double most,
 	qs_noise_free(&noise);
 }
 
-/* Compare a sketch of keys with equal counts. */
+/* Compare a sketch, all of whose keys have the same count, with its forecast. */
 static void
 compare(int structure, uint64_t n, uint64_t keys, int64_t count, double confidence)
 {

@@ -147,9 +147,9 @@ use(test_bytes b)
 }
 
 /*
- * With the checksum repaired, the validator still detects most flips.  Flips may pass only in
- * free fields: seed, masks, family, encoding of text, fingerprints.  Flips in counts and in the
- * total must be detected.
+ * With the checksum repaired, the validator still detects most flips.  Flips may pass in free
+ * fields, such as seed, masks, family, collation, encoding of text and fingerprints.  Flips in
+ * counters and in the total must be detected, except in device parts.
  */
 static void
 flipped_bits_with_a_fitting_checksum_are_harmless(void **state)

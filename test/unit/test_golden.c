@@ -10,7 +10,7 @@
  *		fingerprint = ((x >> 48) >> (x & 15)) * 0x9E3779B97F4A7C15
  *		weight = 1 + i mod 5
  *
- * "empty" has no keys.  "explicit" has the first 24 keys, and "many" the first 20000.
+ * "empty" has no keys.  "explicit" has the first 24 keys, "many" has the first 20000 keys.
  * "wide" has the keys of "many", and fingerprint 3 with weight 2^40 + 255.  "dense" has
  * fingerprints 0 to 999, each with weight 1, which use all counters.  Parameters: size 1kB,
  * depth 3, z 8, 1024 masks, seed 42; family 1, collation 0 (empty: family 0).

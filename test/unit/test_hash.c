@@ -146,7 +146,7 @@ looks_uniform(const uint64_t *seen, size_t classes, uint64_t samples)
 	return excess * excess < 36 * 2 * df + 400;
 }
 
-/* Returns typical keys of tables: consecutive, with a stride, in the upper half, or random. */
+/* Returns key i of a pattern: consecutive, multiples of 65536 or of 2^40, or random. */
 static uint64_t
 patterned_key(int pattern, uint64_t i, test_rng *rng)
 {

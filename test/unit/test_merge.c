@@ -3,8 +3,8 @@
  *		The bytes depend only on the multiset of keys: no order, batch, split or merge tree
  *		changes them.
  *
- * Each property is checked for every structure, on streams with few distinct keys
- * (explicit), with about the explicit limit, and with many distinct keys (dense).
+ * Each property is checked for every structure, on streams with few distinct keys (explicit
+ * sketches), about as many keys as the explicit limit, and many keys (dense sketches).
  *
  * test/unit/test_merge.c
  */

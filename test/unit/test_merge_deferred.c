@@ -1,6 +1,6 @@
 /*
  * test_merge_deferred.c
- *		Many merges into one sketch: deferring work does not change the result.
+ *		Many merges into one sketch: deferring carries does not change the result.
  *
  * Each sketch that qs_merge_deferred() merges is also merged into a twin by qs_merge().
  * After qs_materialize() both sketches must have the same bytes.
@@ -74,7 +74,7 @@ bytes_do_not_overflow(void **state)
 	test_with_each_isa(check_numbers_of_merges);
 }
 
-/* ---- when work is deferred ---- */
+/* ---- when carries are deferred ---- */
 
 static void
 materialized_sketches_are_merged_at_once(void **state)
@@ -98,7 +98,7 @@ materialized_sketches_are_merged_at_once(void **state)
 	assert_null(sk.carries);
 	REQUIRE_OK(qs_materialize(&sk));
 
-	/* with one merge between two readings, no carries are deferred */
+	/* with one merge between two calls of qs_materialize(), no carries are deferred */
 	REQUIRE_OK(qs_merge(&sk, &heavy));
 	REQUIRE(sk.extra_used >= 16);
 	for (i = 0; i < 3; i++)
@@ -186,7 +186,7 @@ change_both(test_rng *rng, qs_sketch *sk, qs_sketch *twin, qs_sketch *stock)
 		same_answer(test_try_remove(sk, key, 1), test_try_remove(twin, key, 1));
 	else if (what == 37)
 	{
-		/* qs_merge() is allowed while work is deferred */
+		/* qs_merge() is allowed while carries are deferred */
 		REQUIRE_OK(qs_merge(sk, other));
 		REQUIRE_OK(qs_merge(twin, other));
 	}
@@ -292,7 +292,7 @@ materializing_goes_on_after_a_failure(void **state)
 	}
 	REQUIRE(status == QB_OK && k > 2);
 
-	/* without memory for carries, the merge fails */
+	/* the merge fails if no memory for carries can be allocated */
 	REQUIRE_OK(qs_merge_deferred(&wanted, &light));
 	test_fail_at(1);
 	REQUIRE_STATUS(qs_merge_deferred(&wanted, &light), QB_NO_MEMORY);

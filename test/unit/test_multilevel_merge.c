@@ -45,7 +45,7 @@ check_sum(const counters *c, const uint64_t *a, const uint64_t *b, size_t offset
 
 /* ---- carries and borrows ---- */
 
-/* Add each edge to each edge, in each counter of a bucket. */
+/* Add each pair of values of edges[], in each counter of a bucket. */
 static void
 check_edges(void)
 {

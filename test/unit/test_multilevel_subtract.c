@@ -53,8 +53,8 @@ underflows_are_refused(void **state)
 }
 
 /*
- * True if the definition allows the subtraction: no counter falls below zero, and in each bucket the
- * largest remaining counter times the depth is at most the sum of the remaining counters.
+ * True if the definition allows the subtraction: no counter falls below zero, and in each bucket
+ * the largest remaining counter times the depth is at most the sum of the remaining counters.
  */
 static bool
 may_subtract(const qs_sketch *into, const qs_sketch *from)
@@ -84,7 +84,10 @@ may_subtract(const qs_sketch *into, const qs_sketch *from)
 	return true;
 }
 
-/* Subtract a key that may be absent.  Its weight is its estimate, or one more than its estimate. */
+/*
+ * Subtract a key that may be absent.  Its weight is its estimate or its estimate + 1.  The status
+ * must agree with may_subtract().
+ */
 static void
 check_verdicts(void)
 {
@@ -154,8 +157,8 @@ key_of_mask(const qs_params *p, uint32_t wanted)
 }
 
 /*
- * Keys {a, b} and {b, c} are added, and {a, c} is subtracted.  No counter falls below zero, but
- * b would exceed the remaining weight.
+ * Add a key that owns counters a and b, and a key that owns b and c.  Subtract a key that owns a
+ * and c.  No counter falls below zero, but counter b would exceed the remaining weight.
  */
 static void
 check_unfit_rests(void)

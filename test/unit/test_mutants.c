@@ -1,8 +1,8 @@
 /*
  * test_mutants.c
- *		Slightly damaged values of all types with a valid checksum.
+ *		Slightly damaged sketches, filters and collections with a valid checksum.
  *
- * trials.h sets the number of mutants.
+ * See trials.h for the number of mutants.
  *
  * test/unit/test_mutants.c
  */

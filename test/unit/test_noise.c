@@ -16,7 +16,7 @@
 
 static const double levels[] = { 0, 0.1, 0.5, 0.9, 0.95, 0.99, 1 };
 
-/* For each estimate, the number of choices of counters that give it to an absent key. */
+/* For each estimate, the number of choices of counters that give an absent key this estimate. */
 typedef struct census
 {
 	double estimates[VALUES];

@@ -2,7 +2,7 @@
  * test_pair_mutants.c
  *		Pairs of damaged values of all types.
  *
- * trials.h sets the number of pairs.
+ * See trials.h for the number of pairs.
  *
  * test/unit/test_pair_mutants.c
  */

@@ -130,8 +130,8 @@ made_parameters_are_canonical(void **state)
 }
 
 /*
- * Doubling the size doubles n.  Sketches whose sizes differ by a power of two can therefore be
- * folded to one size.
+ * Doubling a size that is a multiple of the bucket's size doubles n.  Sketches whose sizes differ
+ * by a power of two can therefore be folded to one size.
  */
 static void
 doubling_the_size_doubles_n(void **state)
@@ -156,7 +156,7 @@ doubling_the_size_doubles_n(void **state)
 			}
 }
 
-/* Every field of parameters from outside is checked. */
+/* qs_params_check() refuses a wrong value in each field except the seed. */
 static void
 checking_finds_each_field(void **state)
 {
@@ -246,7 +246,7 @@ the_explicit_limit_follows_the_size(void **state)
 
 			/*
 			 * the limit is the largest number of entries that fit into half of the memory that
-			 * queries read
+			 * queries read, but at least 1 and at most QS_EXPLICIT_MAX
 			 */
 			assert_true(limit == 1 || limit * sizeof(qs_entry) <= half);
 			assert_true(limit == QS_EXPLICIT_MAX || (limit + 1) * sizeof(qs_entry) > half);

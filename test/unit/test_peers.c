@@ -2,8 +2,8 @@
  * test_peers.c
  *		Reference implementations of structures from other papers.
  *
- * Tests compare the structures with exact counts by the bounds that the papers prove, and
- * with each other where two structures must agree.
+ * Tests check the bounds that the papers prove against exact counts.  If two structures must
+ * agree, the tests compare the two structures.
  *
  * test/unit/test_peers.c
  */
@@ -122,7 +122,7 @@ check_bounds(const stream *s, const peer_kind *kind, void *peer)
 	free(entry);
 }
 
-/* Space-Saving: the counts add up to the total, so the least count is at most total / m. */
+/* Space-Saving: the m counts add up to the total, so the least count is at most total / m. */
 static void
 space_saving_is_bounded(void **state)
 {
@@ -213,7 +213,7 @@ merged_structures_keep_promises(void **state)
 
 /* ---- against Count-Min ---- */
 
-/* Returns the Count-Min estimate, with the counter positions of the references. */
+/* Returns the Count-Min estimate, with the counter positions of the reference structures. */
 static int64_t
 count_min(const uint32_t *cell, uint64_t width, uint64_t seed, uint64_t group, uint64_t key)
 {
@@ -231,8 +231,8 @@ count_min(const uint32_t *cell, uint64_t width, uint64_t seed, uint64_t group, u
 
 /*
  * Check that estimates are at least the exact count and at most the Count-Min estimate, and that
- * some are below it.  A row of Count-Min has "width" positions, and "group" neighbouring positions
- * share one counter.
+ * some estimates are below the Count-Min estimate.  A row of Count-Min has "width" positions, and
+ * "group" neighbouring positions share one counter.
  */
 static void
 check_below_count_min(const peer_kind *kind, uint64_t bytes, uint64_t width, uint64_t group,
@@ -274,7 +274,7 @@ conservative_is_below_count_min(void **state)
 	check_below_count_min(&peer_conservative, 12000, 1000, 1, true);
 }
 
-/* A SALSA counter has at most four bytes, so four bytes share one counter of the Count-Min sketch. */
+/* A SALSA counter has at most four bytes, so four bytes share one counter of Count-Min. */
 static void
 salsa_is_below_count_min(void **state)
 {

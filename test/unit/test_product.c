@@ -125,7 +125,10 @@ errors(const qs_params *like, double *mean, double *square)
 	}
 }
 
-/* Limits allow 4 standard deviations of 40 normal errors, and slightly more for their squares. */
+/*
+ * The mean may be off by 4 standard deviations of the mean of 40 normal errors.  The mean square,
+ * whose expectation is 1, may be 0.35 to 2.
+ */
 static void
 calibrated(void **state)
 {
@@ -194,8 +197,8 @@ require_same(qs_product a, qs_product b)
 }
 
 /*
- * Check that a compact sketch gives exactly the products of its tables, also with a smaller
- * sketch.
+ * Check that a compact sketch and its tables give equal products, with themselves and with a
+ * smaller sketch.
  */
 static void
 require_compact(test_bytes b)

@@ -128,7 +128,7 @@ require_refused(qs_sketch *sk, const uint64_t *key, const int64_t *weight, size_
 	free(before.data);
 }
 
-/* The last key of a long removal is one too many, so the whole removal is undone. */
+/* The last weight of a long removal exceeds the estimate by 1, so the whole removal is undone. */
 static void
 refusals_change_nothing(void **state)
 {

@@ -257,7 +257,7 @@ serve(uint64 us)
 /*
  * Serve up to "most" requests together, as the worker would.  Each of these requests must be a
  * valid next request after its predecessors.  Returns the number of requests that could be
- * served together; if it is 1, no request was served.
+ * served together.  If this number is 0 or 1, no request was served.
  */
 static int
 serve_together(int most)

@@ -1,6 +1,6 @@
 /*
  * test_selection.c
- *		Tests of rows by numbers, selections from other processes, and groups.
+ *		Selections of rows: tests on values of columns, validation of indexes, and groups.
  *
  * test/unit/test_selection.c
  */

@@ -90,7 +90,7 @@ boundaries_are_exact(void **state)
 			for (e = 1; e < 60; e++)
 				for (c = 0; c <= e; c++)
 					REQUIRE(qset_filter_pass(&f, c, e) == (c * either >= common * e));
-			/* sizes that can pass with a set of size "either" are within the bounds */
+			/* if a pair of sets of sizes "either" and e can pass, e is within the bounds */
 			for (e = 1; e < 60; e++)
 			{
 				qset_filter_sizes(&f, either, &least, &most);
@@ -101,7 +101,7 @@ boundaries_are_exact(void **state)
 		}
 }
 
-/* A set of size qset_filter_most() passes, and a set with one element more does not. */
+/* For a pair with "common" elements, qset_filter_most() returns the largest size that passes. */
 static void
 largest_sizes_are_exact(void **state)
 {

@@ -1,6 +1,6 @@
 /*
  * test_sets_labels.c
- *		Codes of keys, in slots and directly, and images of builders.
+ *		Codes of keys, in hash slots or in a direct table, and images of builders.
  *
  * test/unit/test_sets_labels.c
  */
@@ -184,7 +184,7 @@ dense_keys_are_direct(void **state)
 	test_no_leak();
 }
 
-/* A builder that gets rows as images equals a builder that gets the rows. */
+/* Adding images of builders or adding the rows of these builders gives equal collections. */
 static void
 images_are_their_rows(void **state)
 {
@@ -274,7 +274,7 @@ many_sets(void **state)
 	test_no_leak();
 }
 
-/* A dictionary that gets keys at equal distances. */
+/* A dictionary to which keys at equal distances are added. */
 typedef struct growing
 {
 	qset_dictionary dictionary;

@@ -2,7 +2,7 @@
  * test_sets_postings.c
  *		The sets most similar to one set, by postings and by scanning the collection.
  *
- * Each answer must equal a sorted list of all pairs.
+ * Each answer must equal the first pairs of a naive sorted list.
  *
  * test/unit/test_sets_postings.c
  */
@@ -125,7 +125,7 @@ random_filter(test_rng *rng, double *jaccard)
 	return filter;
 }
 
-/* Choose random elements of the collection, and up to four elements that it does not have. */
+/* Choose random elements of the collection, and up to four elements outside of the collection. */
 static void
 random_question(test_rng *rng, const qset_collection *c, qset_question *q, uint32_t *rank)
 {

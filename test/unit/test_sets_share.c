@@ -114,8 +114,9 @@ pairs_in_order(void **state)
 }
 
 /*
- * Returns the number of elements that a set shares with later sets.  The index visits each of
- * these elements.
+ * Returns the number of elements that a set shares with later sets, summed over the later sets.
+ * The index visits each of these elements.  later[rank] is the number of sets from this set on
+ * that have an element; the call decrements this number.
  */
 static uint64_t
 events_of(const qset_collection *c, uint32_t *later, uint64_t set)
@@ -208,7 +209,7 @@ stop_at_once(void *context)
 	return true;
 }
 
-/* A split of a job that takes long calls the interrupt function. */
+/* A long split of a job calls the interrupt function. */
 static void
 stops_when_told(void **state)
 {

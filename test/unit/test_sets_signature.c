@@ -33,8 +33,8 @@ fill_set(test_rng *rng, uint32_t *set, uint64_t size, const uint32_t *other, uin
 }
 
 /*
- * On each level, twice the common elements are at most the sum of both sizes less the different
- * bits.
+ * On each level, 2 * common is at most n + m minus the number of bits that differ between both
+ * signatures.
  */
 static void
 bound_of_common_elements(void **state)
@@ -117,7 +117,7 @@ make_sieved(sieved *x, uint64_t seed)
 		x->list2[i] = (uint16_t) (x->list4[i] = (uint32_t) test_below(&rng, COLUMNS));
 }
 
-/* True if a column passes by the definition. */
+/* True if a column passes the sieve by its definition. */
 static bool
 naive_sieve(const sieved *x, uint32_t column)
 {
@@ -221,8 +221,8 @@ probed_sets(void **state)
 }
 
 /*
- * Make sets of up to 300 elements with frequent elements, so that windows are long and
- * signatures have several levels.  Each third set equals the set before it, exactly or nearly.
+ * Make sets of up to 300 elements.  Some elements are frequent, so windows are long.  Sizes differ,
+ * so signatures have several levels.  Each third set equals the set before it, exactly or nearly.
  */
 static void
 many_sets(qset_collection *c, uint64_t sets, uint64_t seed)

@@ -108,7 +108,7 @@ check_methods(const qset_kernels *k, both a, both b, uint64_t common)
 				   QB_BAD_METHOD);
 }
 
-/* Test sets around zero, from universes that give many or few common elements. */
+/* Test sets of negative and positive numbers with many or few common elements. */
 static void
 counts_and_elements(void **state)
 {
@@ -163,7 +163,7 @@ methods_of_a_pair(void **state)
 	test_no_leak();
 }
 
-/* Sets are larger than the top levels that a search caches, and than a piece of a merge path. */
+/* Some sets exceed the top levels that a search caches, and one part of a merge path. */
 static void
 methods_of_a_large_pair(void **state)
 {
@@ -233,7 +233,7 @@ paths_cut_anywhere(void **state)
 	}
 }
 
-/* Two neighbours are equal at each position, in arrays of every length. */
+/* An ascending array is sorted.  An array with two equal neighbours at any position is not. */
 static void
 sortedness(void **state)
 {

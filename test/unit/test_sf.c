@@ -92,7 +92,7 @@ require_maxima(const qs_sketch *sk)
 	}
 }
 
-/* Slim counters are right after every kind of change. */
+/* Slim counters are the maxima of their cells after each operation. */
 static void
 slim_follows_fat(void **state)
 {

@@ -15,8 +15,8 @@
 #define STREAM 3000
 
 /*
- * Add random keys.  Their weights exceed a byte of multilevel counters.  With "large", totals
- * exceed 2^32.
+ * Add random keys.  The sums of their weights exceed a byte of multilevel counters.  With "large",
+ * totals exceed 2^32.
  */
 static void
 add_keys(qs_sketch *sk, test_rng *rng, bool large)
@@ -138,7 +138,7 @@ slices_are_the_whole(void **state)
 
 #define ADDED 5
 
-/* Add all sketches to a slice in a random order, and then add the slice to "into". */
+/* Add all sketches to a slice, beginning with a random sketch.  Merge the slice into "into". */
 static void
 add_to_slice(qs_sketch *into, const qs_sketch *from, qs_slice units, test_rng *rng)
 {
@@ -261,8 +261,8 @@ dead_high_buckets(void **state)
 }
 
 /*
- * Let an allocation fail while two sketches are added to a slice; returns false if both were
- * added.
+ * Let an allocation fail while a sketch is added to a slice twice; returns false if both calls
+ * succeed.
  */
 static bool
 fails_to_add(const qs_sketch *from, long call)

@@ -18,7 +18,7 @@ params_of(int structure)
 	return test_usual_params(structure, structure == QS_THREAD ? 3000 : 256);
 }
 
-/* Sizes n, keys and rows for explicit, half full and overloaded sketches. */
+/* n of the list, and numbers of keys and rows, for explicit, half full and overloaded sketches. */
 static const struct
 {
 	uint32_t n;

@@ -182,7 +182,7 @@ contradictions_are_refused(void **state)
 	require_refused(4, AT_TEXT_BYTES, UINT64_MAX, 8, QB_FORMAT_LENGTH);
 	require_refused(4, AT_TEXT_BYTES, texts - 1, 8, QB_FORMAT_LENGTH);
 	require_refused(4, text, 0, 1, QB_FORMAT_ENTRIES);   /* one text more than keys */
-	require_refused(4, last, 'x', 1, QB_FORMAT_ENTRIES); /* one text less than keys */
+	require_refused(4, last, 'x', 1, QB_FORMAT_ENTRIES); /* one text fewer than keys */
 	require_refused(1, QS_TOP_HEADER_BYTES + QS_HEADER_BYTES + 8, 99, 4, QB_FORMAT_ENTRIES);
 	require_refused(1, QS_TOP_HEADER_BYTES + 7, 0, 1, QB_FORMAT_LENGTH); /* 8-byte counts */
 	require_refused(4, list, UINT64_MAX, 8, QB_FORMAT_ENTRIES);

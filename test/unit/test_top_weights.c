@@ -236,7 +236,7 @@ removing_keeps_promises(void **state)
 	}
 }
 
-/* Subtract a list that is part of "from", from memory or as a view of its bytes. */
+/* Subtract "part" from "from".  If "as_bytes", subtract a view of the bytes of "part". */
 static void
 subtract_list(top_counted *from, top_counted *part, bool as_bytes)
 {
@@ -327,8 +327,8 @@ dense_from_explicit_keeps_promises(void **state)
 }
 
 /*
- * Subtract a list of rows that were never added.  The call usually returns QB_UNDERFLOW.  If it
- * succeeds, the result is valid.
+ * Subtract a list of rows that were never added.  The call returns QB_UNDERFLOW, or the result
+ * is valid.
  */
 static void
 other_rows_are_noticed(void **state)

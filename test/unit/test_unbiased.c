@@ -251,7 +251,7 @@ static int64_t count[KEYS];
 typedef struct worth
 {
 	double minimum, unbiased;           /* absolute error */
-	double rare_minimum, rare_clipped;  /* absolute error of the rarer half of the keys */
+	double rare_minimum, rare_clipped;  /* absolute error of the less frequent half of the keys */
 	double top_minimum, top_unbiased;   /* relative error of the TOP most frequent keys */
 	double minimum_bias, unbiased_bias; /* signed error */
 	double weight;                      /* weight of the means, for the last seed */

@@ -380,7 +380,7 @@ multilevel_buckets_are_not_lopsided(void **state)
 	free(b.data);
 }
 
-/* Only the low counters are lopsided, which a separate check finds. */
+/* The sketch has no high bucket.  A separate check finds lopsided low counters. */
 static void
 low_buckets_are_not_lopsided(void **state)
 {

@@ -254,11 +254,11 @@ make_body(token_machine *m, presented *p, const token_value *v)
 		case 1:
 			p->length = choose(&m->from, sizeof(p->body));
 			break;
-		case 2: /* the right magic number, and random bytes */
+		case 2: /* the right magic number, and then random bytes */
 			for (i = 4; i < p->length; i++)
 				p->body[i] = (uint8) choose(&m->from, 256);
 			break;
-		case 3: /* the token number of a handle without a name */
+		case 3: /* zeros: the token number of a handle that was not handed over */
 			memset(p->body + 4, 0, p->length - 4);
 			break;
 		default: /* the token as written */
@@ -365,7 +365,7 @@ lose_value(token_value *v)
 	v->alive = v->in_transfer = false;
 }
 
-/* Drop a value's handle, in any process that has the sketch. */
+/* Drop a value's handle in the current process, which may not own the value. */
 static inline void
 step_drop(token_machine *m)
 {

@@ -12,7 +12,10 @@
 #include "mutator.h"
 #include "top_support.h"
 
-/* Header fields of the list and of its sketch: n, texts, encoding, bound, structure, keys. */
+/*
+ * Header fields of the list (n, texts, encoding, bound, sizes) and of its sketch (structure,
+ * family, collation, n, seed).
+ */
 static const struct
 {
 	uint64_t at;

@@ -1,6 +1,6 @@
 /*
  * trials.h
- *		Many mutants, tried in one process per processor.
+ *		Many mutants, tried in one process per processor, in at most 64 processes.
  *
  * QSKETCH_MUTANTS in the environment sets the number of mutants of each type.  Mutants are
  * the same in each run.
