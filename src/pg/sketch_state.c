@@ -284,10 +284,11 @@ most_deferred(const qs_params *params)
 }
 
 /*
- * True if the keys of a full buffer should stay in the buffer.  The first keys stay if the explicit
- * encoding can hold more keys, or if about half of the keys or more are distinct.  Later keys stay
- * if they are probably too many for the explicit encoding, and at least half of the earlier keys
- * were distinct.
+ * True if the keys of a full buffer should stay in the buffer, which is then enlarged.  While the
+ * sketch is empty: the buffer has fewer keys than the explicit encoding can hold, or about half of
+ * the keys are distinct.  Afterwards: the counted and the buffered keys together exceed the explicit
+ * limit, so the sketch will probably become dense, and at least half of the counted keys were
+ * distinct.
  */
 static bool
 keeps_keys(const KeyedState *state, const qs_sketch *sketch)

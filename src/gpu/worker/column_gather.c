@@ -2,10 +2,11 @@
  * column_gather.c
  *		Gathers the wanted keys of cached columns in device memory.
  *
- * If all rows of the pages are wanted, their values are copied, or are read in the chunk's array
- * without a copy.  Otherwise the device tests the rows, and writes the keys of the rows that pass.
- * The device also tests the rows if the column of the keys has NULLs, for groups, for all
- * projections except PROJECT_KEYS, and if the keys of several chunks must be copied into one array.
+ * The device tests the rows, and writes the keys of the rows that pass, in each of these cases: the
+ * request has tests; the column of the keys has NULLs; the request has groups; the projection is not
+ * PROJECT_KEYS; the keys of several chunks must be copied into one array.  In all other cases every
+ * row is wanted, and the values are copied, or are read in the chunk's array without a copy.
+ *
  * Keys of groups are ordered by group.  One call may test the rows of several chunks, which needs
  * fewer waits than a call for each chunk.
  *
