@@ -8,7 +8,7 @@
  *
  *	column scan not used: ORDER BY in a subquery in FROM: leave it out, since the order of
  *	rows does not matter
- *	GPU not used: 16 processes fill a sketch of 1MB faster than a GPU
+ *	GPU not used: 16 processes fill a sketch of 256kB faster than a GPU
  *
  * From PostgreSQL 18 on extensions can add lines to EXPLAIN.  In these versions the reason is
  * also kept for EXPLAIN (VERBOSE) until the plan has been printed.
