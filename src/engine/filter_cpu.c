@@ -245,8 +245,8 @@ qf_batch_rows(const qf_batch *b)
 }
 
 /*
- * Sets the bits first and counts the rows last.  A pause that jumps out may leave some bits set,
- * but inserting the batch again sets the same bits.
+ * Sets the bits first and counts the rows last.  If the pause function leaves this function by an
+ * error, some bits may be set.  Inserting the batch again sets the same bits.
  */
 static qb_status
 cpu_insert(qf_filter *f, const qf_batch *b)

@@ -264,7 +264,10 @@ write_half(ScanGroups *groups, int done)
 	pfree(list);
 }
 
-/* Write a group if this page has made it; false: the new group has many rows, and stays. */
+/*
+ * Write a group if it was created for rows of the current page.  Returns false if the group is new but
+ * has many rows: the group then stays in memory.  An older group is not written.
+ */
 static bool
 write_new(ScanGroups *groups, ScanGroup *group)
 {
