@@ -43,8 +43,8 @@ typedef struct qf_engine
 
 	/*
 	 * Insert a batch.  QB_TOTAL_OVERFLOW leaves the filter unchanged.  After QB_NO_MEMORY the
-	 * caller must drop the filter.  If the pause function (base/status.h) ends the call by an error, the caller may insert the
-	 * batch again, and gets the right result.
+	 * caller must drop the filter.  If the pause function (base/status.h) ends the call by an
+	 * error, the caller may insert the batch again, and gets the right result.
 	 */
 	qb_status (*insert)(qf_filter *f, const qf_batch *batch);
 

@@ -112,7 +112,8 @@ extern uint64_t qf_dense_size(const qf_params *p);
 extern uint64_t qf_group_table(const qf_params *p, uint64_t ones);
 
 /*
- * Set the bits of a compact view in "into".  If the pause function raises an error, only some of the bits are set.
+ * Set the bits of a compact view in "into".  If the pause function raises an error, only some of
+ * the bits are set.
  */
 extern qb_status qf_unite_compact(qf_filter *into, const qf_filter *from);
 
