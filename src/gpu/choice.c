@@ -32,8 +32,8 @@
 #define PROCESS_BYTES (32 * 1024)
 
 /*
- * With keys from the executor, this many processes send as many keys as one process with the column
- * scan.
+ * The number of processes that together send keys from the executor as fast as one process with the
+ * column scan sends keys.
  */
 #define EXECUTOR_PROCESSES 3
 

@@ -560,11 +560,11 @@ GpuAwaitStart(void)
 /*
  * ---- cached values: copies of stored values on devices, for lookups of many keys ----
  *
- * The name of a cached value has the value's header, and the database, table and number under which
- * the value is stored.  The number is not reused while the value exists.
+ * The name of a value in a TOAST table has the value's header, and the database, table and number
+ * under which the value is stored.  The number is not reused while the value exists.
  *
- * A value outside of TOAST tables is named by its header and a hash of all its bytes.  The key of
- * the hash is a secret of this server.  So no user can make two values with the same name.
+ * Any other value is named by its header and a hash of all its bytes.  The key of the hash is a
+ * secret of this server.  So no user can make two values with the same name.
  *
  * A query may compute many values that are looked up only once.  So a small computed value stays on
  * the device only if this process looks it up a second time.  A stored value that is short enough

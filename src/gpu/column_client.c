@@ -485,7 +485,10 @@ take_groups(GpuGroupValues *all, GpuSlot *slot)
 		all->added[i] += groups_in(slot)->added[i];
 }
 
-/* If a chunk failed or is gone, the keys of its first pages may already be added. */
+/*
+ * Take the reply for a chunk.  If the chunk failed or is gone, the keys of its first pages may
+ * already be added.
+ */
 static void
 take_chunk(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {

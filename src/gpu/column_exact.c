@@ -199,10 +199,10 @@ GpuExactBest(const GpuRef *ref, int most, int *count)
  * about equal numbers of keys.  Their bounds are chosen from samples of all lists, by the number of
  * keys that each sample represents.
  *
- * The counts of a device have memory for piece_work keys (qs_device_ops), but at most for all keys.
- * With several devices this maximum is twice the number of all keys, because a device stores its
- * list and its range.  If device memory is short, the counts are smaller.  Chunks are not freed to
- * get memory, because the chunks have the keys.
+ * The counts of a device have memory for piece_work keys (qs_device_ops), or for all keys if these
+ * are fewer.  With several devices, twice the number of all keys counts, because a device stores
+ * its list and its range.  If device memory is short, the counts are smaller.  Chunks are not freed
+ * to get memory, because the chunks have the keys.
  */
 
 /*

@@ -367,7 +367,7 @@ typedef struct GpuColumnLoad
 	bool any_null;
 } GpuColumnLoad;
 
-/* Begin the chunk of this shape; false: the worker has no memory for it. */
+/* Begin to load a chunk of this shape; false: the worker has no memory for it. */
 extern bool GpuColumnBegin(GpuColumnLoad *load, const GpuColumnShape *shape);
 
 /*
@@ -398,7 +398,7 @@ typedef struct GpuColumnState
 	uint32 first;
 } GpuColumnState;
 
-/* Remove pages that are not cached from a set, according to the chunk's state. */
+/* Remove from a set the pages that are not cached according to the chunk's state. */
 static inline void
 GpuPagesKeepCopied(GpuPages *pages, const GpuColumnState *state)
 {

@@ -41,8 +41,8 @@
 #define STAY_ONES  65536
 
 /*
- * A filter of more than STAY_BYTES with too few expected rows moves to a device later.  It moves
- * after one random access for each BYTES_OF_ACCESS bytes of the filter.
+ * If too few rows are expected, a filter of more than STAY_BYTES moves to a device after one random
+ * access for each BYTES_OF_ACCESS bytes of the filter.
  */
 #define BYTES_OF_ACCESS 16
 

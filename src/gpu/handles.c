@@ -164,7 +164,7 @@ GpuDropHandle(const GpuRef *ref)
 	wake_for_pending();
 }
 
-/* Note that the handle is dropped when memory of its owner is freed. */
+/* Record that the handle is dropped when memory of its owner is freed. */
 void
 GpuAttachHandle(const GpuRef *ref)
 {
@@ -440,11 +440,11 @@ forget(GpuHandle *handle)
 
 /* ---- eviction ---- */
 
-/* What is to be evicted, and for which role. */
+/* An eviction: the evictable handles, and the role that needs memory. */
 typedef struct Push
 {
 	bool column;    /* true: a chunk of a column; false: a value */
-	int device;     /* on this device; -1: on any device */
+	int device;     /* evict from this device; -1: from any device */
 	bool number;    /* true: quotas count handles; false: bytes */
 	bool role_only; /* only handles of "role" may be evicted */
 	Oid role;       /* the role that needs memory */
@@ -637,7 +637,7 @@ GpuEvict(int device, bool column, Oid role, bool role_only)
 }
 
 /*
- * List the columns of which chunks were evicted, at most GPU_PUSHED_OUT_MAX.  Returns the number of
+ * List the columns that have evicted chunks, at most GPU_PUSHED_OUT_MAX.  Returns the number of
  * listed columns.
  */
 int

@@ -274,7 +274,7 @@ typedef struct GpuCacheUsage
 	pg_atomic_uint64 bytes;
 } GpuCacheUsage;
 
-/* A column of which chunks were evicted since the column was loaded. */
+/* A column with chunks that were evicted since the column was loaded. */
 typedef struct GpuPushedOut
 {
 	StoredName column; /* name of a chunk that was evicted */
@@ -400,14 +400,14 @@ GpuEachCached(GpuFamily family, void (*visit)(GpuHandle *handle, void *context),
 #define GPU_CACHED_MAX (GPU_HANDLES / 2)
 
 /*
- * The limit for columns in a cache with this limit.  Values may use the memory that columns do not
- * use.
+ * The part of the cache's limit that columns may use.  Values may use the memory that columns do
+ * not use.
  */
 #define GPU_COLUMNS_OF(limit) ((limit) - (limit) / 8)
 
 /*
- * A process with fewer slots or handles than this counts as a process with few.  "all" is the
- * number of all slots or handles.
+ * Return the number of slots or handles below which a process counts as a process with few.  "all"
+ * is the number of all slots or handles.
  */
 static inline int
 GpuFew(int all)

@@ -167,7 +167,7 @@ materialize(qs_sketch *sk)
  */
 typedef enum Moves
 {
-	MOVES_NEVER, /* never: the CPU fills it faster */
+	MOVES_NEVER, /* never: the CPU fills the sketch faster */
 	MOVES_LATE,  /* when it has enough keys: the plan expects too few keys, or has no estimate */
 	MOVES_DENSE  /* when it becomes dense: enough keys are expected */
 } Moves;

@@ -290,7 +290,10 @@ batch_of(FilterState *expanded)
 					   .copies = ids ? NULL : buffer->weight };
 }
 
-/* The maximum number of bits that a row with a count sets, or the average of any other row. */
+/*
+ * The maximum number of bits that a row with a count sets, or the average number of bits that any
+ * other row sets.
+ */
 static double
 bits_of_row(const FilterState *expanded)
 {

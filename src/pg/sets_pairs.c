@@ -21,9 +21,9 @@
 /*
  * ---- arguments ----
  *
- * The memory limit of the prepared input is the limit of a hash table (work_mem,
- * hash_mem_multiplier), or a few times the size of the collections if this product is larger.  So
- * "auto" always finds a method that fits.
+ * The memory limit of the prepared input is the larger of two numbers: the limit of a hash table
+ * (work_mem, hash_mem_multiplier), and a few times the size of the collections.  So "auto" always
+ * finds a method that fits.
  */
 
 static int

@@ -57,7 +57,7 @@
 #include "utils/snapmgr.h"
 #include "utils/wait_event.h"
 
-/* The maximum number of pairs that the leader keeps of shards that are not current yet. */
+/* The maximum number of pairs that the leader keeps for shards after the current shard. */
 #define KEEP (64 * PAIRS_BATCH)
 
 typedef struct SharedPairs

@@ -171,8 +171,9 @@ free_presence(SketchState *expanded)
  * Later all collected sketches are merged into the state's tables, one after another.
  *
  * Until this merge the state has no tables, so a hash aggregate has memory for more groups, and
- * writes fewer sketches to disk.  Many sketches or many keys may give a state tables after all.
- * The hash aggregate counts the memory of these tables only after the state has allocated them.
+ * writes fewer sketches to disk.  Many sketches or many keys may require tables before the state is
+ * read.  The hash aggregate counts the memory of these tables only after the state has allocated
+ * them.
  *
  * The deferred sketches of a state take at most half of the memory of its tables.  In a state that
  * already has tables, no sketch is deferred.

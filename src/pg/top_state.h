@@ -19,7 +19,7 @@ typedef struct TopState
 {
 	KeyedState keyed;
 
-	/* The sketch and the candidates of the counted keys.  Buffered keys are in neither of them. */
+	/* The sketch and the candidates of the counted keys.  They do not include buffered keys. */
 	qs_sketch sketch;
 	qs_flat flat; /* encoding that the size function chose for the write function */
 	qs_top top;   /* the candidates */

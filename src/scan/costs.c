@@ -518,10 +518,10 @@ whole_bytes(List *calls, double rows)
 }
 
 /*
- * The number of written groups if rows are in random order; a group counts each time that it
- * is written.  All groups are written each time that they fill the memory.  If the memory
- * cannot contain all groups even when they are small, nearly every row of a group that is not
- * in memory is written as a group.
+ * Estimate the number of written groups if rows are in random order; a group counts each time that
+ * it is written.  Assumes that all groups are written each time that they fill the memory.  If the
+ * memory cannot contain all groups even when they are small, nearly every row of a group that is
+ * not in memory is written as a group.
  */
 static double
 values_strewn(const GroupingPlan *plan, double fillings, double rows)

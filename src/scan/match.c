@@ -200,8 +200,8 @@ match_aggregate(ColumnScanCall *call)
 }
 
 /*
- * Set the key of a call of one of PostgreSQL's own aggregates; false: the call is VARIADIC.
- * count(1) counts all rows, like count(*).
+ * Set the key of a call of count.  count(1) counts all rows, like count(*).  PostgreSQL's other
+ * aggregates have no key; false: such a call is VARIADIC.
  */
 static bool
 match_builtin(ColumnScanCall *call)

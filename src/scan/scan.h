@@ -158,7 +158,7 @@ typedef struct GivenTemplate
 	Const *value; /* its value in this run; NULL: not read yet */
 } GivenTemplate;
 
-/* One aggregate of the query: of our families, count, or another PostgreSQL aggregate. */
+/* One aggregate of the query: an aggregate of a family, count, or another of PostgreSQL. */
 typedef struct ScanAggregate
 {
 	ColumnScanCall *call;

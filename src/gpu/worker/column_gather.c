@@ -50,7 +50,7 @@ typedef struct Gathering
 	int count;       /* number of runs or tiles */
 	uint32 first;    /* first of the "alike" rows */
 	uint32 alike;    /* rows with the same layout in all columns, not in tiles yet */
-	uint32 compared; /* pages_alike() has compared all pages before this one */
+	uint32 compared; /* pages_alike() has compared all pages before this page */
 } Gathering;
 
 /* Minimum number of consecutive pages whose layouts are compared between columns. */
@@ -203,8 +203,8 @@ pages_at_once(const Gathering *gathering, const GpuPages *pages, uint32 page, ui
 
 /*
  * The number of pages, from "page" on, that are all wanted, have at most "most" rows together, and
- * have the same layout in all columns.  0: no such pages, or too few pages to be worth the
- * comparison.
+ * have the same layout in all columns.  0: no such pages, pages that were compared before, or too
+ * few pages to be worth the comparison.
  */
 static uint32
 pages_alike(Gathering *gathering, const GpuPages *pages, uint32 page, uint64 most)

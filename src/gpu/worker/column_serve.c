@@ -12,7 +12,7 @@
 #include "gpu/worker/column_worker.h"
 #include "gpu/gpu.h"
 
-/* The first size of a chunk's array in values.  A full array grows by 1/GROWTH of its size. */
+/* The initial size, in values, of a chunk's array.  A full array grows by 1/GROWTH of its size. */
 #define FIRST_ROOM 65536
 #define GROWTH     2
 
@@ -404,7 +404,8 @@ find_layout(const GpuChunk *h)
 }
 
 /*
- * The array shrinks to the number of rows, unless the device has no memory for the smaller array.
+ * Finish a chunk.  Its array shrinks to the number of rows, unless the device has no memory for the
+ * smaller array.
  */
 static qb_status
 serve_finish(GpuSlot *slot, GpuChunk *h)
@@ -433,7 +434,7 @@ serve_describe(GpuSlot *slot, const GpuChunk *h)
 	return QB_OK;
 }
 
-/* If another backend has renewed the chunk since it was described, nothing changes. */
+/* Renew a chunk, unless another backend has renewed the chunk since it was described. */
 static qb_status
 serve_renew(GpuSlot *slot, GpuChunk *h)
 {

@@ -56,8 +56,8 @@ serve_set(GpuKeyed *k, GpuSlot *slot)
 }
 
 /*
- * Insert rows.  After a long insertion the worker waits for the device, to measure the time of the
- * insertion.
+ * Insert rows.  After a long insertion, or if rows have counts, the worker waits for the device, to
+ * measure the time of the insertion.
  */
 static qb_status
 insert_rows(const GpuKeyed *k, const qf_batch *batch)

@@ -81,7 +81,7 @@ static const uint32 waits_for[ACCESSES] = {
 	[CHANGES] = 1 << READS | 1 << ADDS | 1 << CHANGES,
 };
 
-/* The numbers of requests for a handle that have arrived, and that were served completely. */
+/* For a handle: the number of requests that have arrived, and of requests that were served. */
 typedef struct Order
 {
 	uint32 came[ACCESSES];
@@ -95,7 +95,7 @@ typedef struct Waiting
 	bool served;         /* a piece of the request is being served */
 	TimestampTz ended;   /* time when the last piece was served */
 	TimestampTz checked; /* time of the last check that found the device still at work */
-	Order before[2]; /* for its handle and the other handle: the counts when the request arrived */
+	Order before[2]; /* counts for its handle and for its other handle, when the request arrived */
 } Waiting;
 
 static Line *line; /* one for each process */

@@ -24,7 +24,7 @@ typedef struct Collection
 {
 	qset_cuda_sets *sets;
 	int device;
-	int users; /* number of users: its handle, and the searches in it */
+	int users; /* number of users: the collection's handle, and the searches in the collection */
 	uint64 count;
 	int64 *id;      /* ids of the sets; NULL: not stored */
 	uint64 *offset; /* sets + 1 offsets; NULL: not stored */

@@ -103,8 +103,8 @@ fail(const char *reason)
 }
 
 /*
- * True if the server is shutting down.  The postmaster writes this into its file before it
- * terminates the worker.
+ * True if the server is shutting down.  The postmaster writes its state into postmaster.pid before
+ * it terminates the worker.
  */
 static bool
 server_stops(void)

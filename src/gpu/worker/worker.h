@@ -144,9 +144,9 @@ extern const GpuHandler *GpuHandlerOf(GpuFamily family);
 /*
  * A request names a piece of an array by "offset" and "bytes".  GpuPieceIsWithin() checks that the
  * piece is within "bytes" bytes.  GpuTakePiece() copies the piece from the slot to an array in the
- * worker's memory.  GpuGivePiece() copies the piece from the array to the slot.  Both return
- * QB_NO_MEMORY if the array is NULL.  GpuPiecesOf() lists the pieces that a device will copy to
- * slots.
+ * worker's memory.  GpuGivePiece() copies the piece from the array to the slot.  GpuTakePiece() and
+ * GpuGivePiece() return QB_NO_MEMORY if the array is NULL.  GpuPiecesOf() lists the pieces that a
+ * device will copy to slots.
  */
 extern bool GpuPieceIsWithin(const GpuSlot *slot, uint64 bytes);
 extern qb_status GpuTakePiece(const GpuSlot *slot, void *array, uint64 bytes);

@@ -62,8 +62,9 @@ CachedTableRefusal(Relation relation)
 
 /*
  * True if the keys of a column can be cached.  Its type must be built into PostgreSQL, because
- * nobody can change how values of a built-in type become fingerprints.  Arrays and other types
- * that contain values of another type are refused.
+ * nobody can change how values of a built-in type become fingerprints.  These columns are refused:
+ * arrays and other types that contain values of another type, types without a hash function, texts
+ * of an unknown encoding, and virtual generated columns.
  */
 bool
 CachedTakesKeys(Form_pg_attribute attribute)
@@ -251,7 +252,7 @@ CachedReadMap(Relation relation, uint32 chunk, BlockNumber blocks, MapPage *map)
 	return map->lsn != InvalidXLogRecPtr;
 }
 
-/* The number of all-visible pages among 256. */
+/* The number of all-visible pages among 256 pages. */
 static uint32
 visible_of(const uint64 word[ALIKE_WORDS])
 {

@@ -233,8 +233,8 @@ is_current(const GpuColumn *column)
 /*
  * Free the chunks of one table.  With InvalidOid, free the chunks of this database whose file is
  * not the current file of a table.  A file that an uncommitted transaction made is not current
- * either, so its chunks are also freed, and can be loaded again.  Returns the number of freed
- * chunks.
+ * either, so its chunks are also freed, and can be loaded again.  Also removes the records of
+ * evicted chunks of these columns.  Returns the number of freed chunks.
  */
 static int64
 forget_chunks(Oid relid)

@@ -223,7 +223,7 @@ condition_refusal(Relation relation, const ScanCondition *condition)
 	return NULL;
 }
 
-/* The number of a column among the columns that the scan needs.  A new column is added. */
+/* The number of a column among the columns that the scan needs.  Adds the column if it is new. */
 static int
 number_of(CachedColumns *cached, const GpuColumn *column)
 {
@@ -238,7 +238,7 @@ number_of(CachedColumns *cached, const GpuColumn *column)
 	return cached->columns++;
 }
 
-/* The number of the column of a condition.  A new column is added. */
+/* The number of the column of a condition.  Adds the column if it is new. */
 static int
 number_of_condition(CachedColumns *cached, Relation relation, const ScanCondition *condition)
 {
@@ -271,7 +271,7 @@ need_clauses(CachedColumns *cached, Relation relation, List *clauses)
 	return NULL;
 }
 
-/* The number of an integer column.  A new column is added. */
+/* The number of an integer column.  Adds the column if it is new. */
 static int
 need_integer(CachedColumns *cached, Relation relation, const Var *var)
 {

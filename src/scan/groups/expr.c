@@ -272,8 +272,8 @@ match_division(GroupExpression *expression, const Expr *expr)
 }
 
 /*
- * Create the cache if the expression needs a single column, of integers, and its values are
- * not strings.
+ * Prepare the division, or else create the cache.  An expression has neither if it needs several
+ * columns or a column that is not stored as an integer, or if its values are strings.
  */
 static void
 init_cache(GroupExpression *expression, const Expr *expr)

@@ -41,8 +41,8 @@
 #include "utils/timestamp.h"
 
 /*
- * The functions are called only for times from about 1950 to 2099.  Every error that they
- * raise at these times would also be raised at all other times.
+ * The functions are called only for times from about 1950 to 2099.  A function that raises an error
+ * at one of these times raises it at all times.
  */
 #define FIRST_TIME (-50 * DAYS_PER_YEAR * USECS_PER_DAY)
 #define LAST_TIME  (99 * DAYS_PER_YEAR * USECS_PER_DAY)

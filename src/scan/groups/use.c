@@ -214,8 +214,8 @@ list_groups(const ScanGroups *groups, int done, uint64 *count)
 }
 
 /*
- * Free the written groups in the list that follow "before"; NULL: all written groups in the
- * list.
+ * Free the written groups in the list that follow "before".  If "before" is NULL, free all written
+ * groups in the list.
  */
 static void
 free_written(ScanGroups *groups, ScanGroup *before)
