@@ -5,8 +5,9 @@
  * The authors of the paper left three questions open in their notes: how many memory transactions
  * an insertion needs, how accurate a sketch is, and which size of a sub-warp is best.  The answers
  * depend on the width of the bucket, the depth, the number of masks and the width of the counters.
- * Formulas are in theory.c and derived in docs/engineering/analysis.md, which also has the tables.
- * A simulation with the sketches' masks checks each formula.
+ * Formulas are in theory.c and derived in theory.h.  docs/engineering/analysis.md has the tables.
+ * Simulations check the formulas: that of transactions with the sketches' masks, that of errors with
+ * all masks.
  *
  * bench/analysis.c
  */

@@ -201,7 +201,7 @@ ask_next(const GpuTransfer *transfer, Way *way)
 	return true;
 }
 
-/* Take the oldest reply; false: the value is gone, or the piece failed. */
+/* Take the oldest reply; false: the value is gone, or the piece failed (never with all_replies). */
 static bool
 take_oldest(const GpuTransfer *transfer, Way *way)
 {

@@ -64,7 +64,7 @@ typedef struct GpuSetsReply
 	uint64 at; /* changes whenever the search makes progress */
 
 	/* reply of SETS_OPEN; SETS_INDEX sets only "ms" */
-	double ms;  /* milliseconds: expected time of the search, 0: unknown; or time of indexing */
+	double ms;  /* SETS_OPEN: expected time of the search, 0: unknown.  SETS_INDEX: its time */
 	int method; /* the qset_method that was chosen */
 } GpuSetsReply;
 

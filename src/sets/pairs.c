@@ -35,8 +35,9 @@ qset_fill(qset_preparation *p, void *block)
 /* ---- opening and closing ---- */
 
 /*
- * Return the length of the array of found columns.  With prefixes: all columns, and an equal number
- * for sorting.  With other methods: the columns of SCAN counters.
+ * Return the length of the array of found columns.  Methods with prefixes need room for every column
+ * twice, because sorting takes a second copy.  Other methods scan SCAN counters at a time, so they
+ * need room for SCAN columns and QSET_SLACK.
  */
 static uint64_t
 found_room(const qset_block *b)

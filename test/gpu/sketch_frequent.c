@@ -167,7 +167,8 @@ run_case(qs_cuda *gpu, uint64_t number)
 }
 
 /*
- * Print the shortest time of several runs.  The keys are in chunks, like the keys of a cached
+ * Print the shortest times, of several runs, for making a sketch and for counting its frequent keys.
+ * The keys are in chunks, like the keys of a cached
  * column.
  */
 static void

@@ -254,7 +254,7 @@ typedef struct worth
 	double rare_minimum, rare_clipped;  /* absolute error of the less frequent half of the keys */
 	double top_minimum, top_unbiased;   /* relative error of the TOP most frequent keys */
 	double minimum_bias, unbiased_bias; /* signed error */
-	double weight;                      /* weight of the means, for the last seed */
+	double weight;                      /* weight of the estimate by mean; value of the last seed */
 } worth;
 
 /* Draw rows one by one.  The probability of key i is proportional to (i + 1)^-theta. */

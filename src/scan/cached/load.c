@@ -563,7 +563,7 @@ typedef struct Sum
 	int64 keys;
 	int64 bytes;
 	int64 pages;
-	int64 pages_true; /* valid pages, by the visibility map alone */
+	int64 pages_true; /* copied pages whose bits are set in the unchanged visibility map */
 	uint64 used;
 	GpuCachedColumn out; /* an entry of evicted chunks; zero: no chunk was evicted */
 } Sum;

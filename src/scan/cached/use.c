@@ -442,8 +442,8 @@ announce_none(SharedPages *shared, const char *refusal)
 }
 
 /*
- * Returns why no cached columns were used, in the current memory context; NULL: no reason was
- * announced.
+ * Returns the reason why no cached columns were used, as a copy in the current memory context.
+ * NULL: no reason was announced.
  */
 const char *
 SharedPagesRefusal(const SharedPages *shared)
