@@ -41,10 +41,9 @@ extern "C"
 	{
 		qs_cuda_copy *keys; /* the column of keys */
 		const qb_selection *tests;
-		qs_cuda_copy
-			*tested[QB_SELECTION_COLUMNS]; /* the tested columns, on the device of "keys" */
-		bool no_keys;                      /* only count rows: every key is 0, even if it is NULL */
-		const qb_tile *tile;               /* NULL: rows first .. first + rows - 1 of each column */
+		qs_cuda_copy *tested[QB_SELECTION_COLUMNS]; /* tested columns, on the device of "keys" */
+		bool no_keys;        /* only count rows: every key is 0, even if it is NULL */
+		const qb_tile *tile; /* NULL: rows first .. first + rows - 1 of each column */
 		uint32_t tiles;
 		uint32_t first;
 		uint64_t rows; /* rows of all tiles */

@@ -330,10 +330,9 @@ qs_allow_shared(qs_cuda *gpu, Kernel kernel, size_t shared)
 /* The shape of a launch. */
 struct qs_shape
 {
-	uint64_t
-		blocks;    /* number of blocks that have work; fewer are launched if they fill the device */
-	int threads;   /* threads of a block */
-	size_t shared; /* bytes of dynamic shared memory of a block */
+	uint64_t blocks; /* blocks with work; fewer are launched if they fill the device */
+	int threads;     /* threads of a block */
+	size_t shared;   /* bytes of dynamic shared memory of a block */
 };
 
 /* Launch a kernel whose blocks process their work in grid strides. */

@@ -36,8 +36,9 @@ struct set
 };
 
 /*
- * Find the point (*x, *y) where a diagonal meets the merge path of a pair.  Of two equal elements,
- * the element of a is first.  In each round a warp tests 32 points, one per lane.
+ * Find the point (*x, *y) where a diagonal meets the merge path of a pair.  The merge
+ * passes the element of a before an equal element of b.  In each round a warp tests 32 points, one
+ * per lane.
  */
 __device__ __forceinline__ void
 cut_by_warp(const set &a, const set &b, uint64_t diagonal, uint64_t *x, uint64_t *y)

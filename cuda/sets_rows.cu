@@ -243,8 +243,7 @@ reserve(const task &t, uint64_t unit_number, uint32_t total, uint64_t *at)
 __device__ void
 hand_out(const task &t, const unit &u, uint64_t unit_number, const cut &c, const uint32_t *counter)
 {
-	__shared__ uint2
-		of_warp[WARPS_MAX]; /* for each warp: counts, then sums of the counts of earlier warps */
+	__shared__ uint2 of_warp[WARPS_MAX]; /* counts of each warp, then sums over earlier warps */
 	__shared__ uint64_t start;
 	__shared__ bool room;
 	uint2 n = count_wanted(t, u, c, counter);

@@ -388,7 +388,7 @@ qset_cuda_pairs_bytes(const qset_cuda_pairs *p)
  * Then qset_rows_order() copies the pairs into the order of the rows.  If not all pairs fit, the
  * rows are counted again in pieces whose pairs fit, and each pair is written to its final index.
  *
- * A strip is started without waiting for its end, so one thread can keep several devices busy.  The
+ * The thread starts a strip and does not wait for its end, so it can keep several devices busy.  The
  * time of the last strip decides how many rows the next strip has.
  */
 

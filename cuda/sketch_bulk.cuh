@@ -45,8 +45,7 @@ extern "C"
 struct qs_partitioned
 {
 	const uint32_t *item;
-	const uint32_t
-		*start;     /* starts of runs: [group][coarse][fine + 1]; the last start is the end */
+	const uint32_t *start; /* starts of runs: [group][coarse][fine + 1]; the last is the end */
 	uint64_t first; /* index in the table of the first bucket; thread: of the row's first counter */
 	uint64_t n;     /* number of buckets */
 	uint32_t groups;

@@ -222,7 +222,7 @@ CREATE FUNCTION qsets_similar(
 	AS 'MODULE_PATHNAME', 'qsets_similar_elements' LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 10;
 COMMENT ON FUNCTION
 	qsets_similar(qsets, anycompatiblearray, bigint, double precision, integer, text)
-	IS 'sets with most of these elements, the nearest first';
+	IS 'sets with most elements in common with these elements, the nearest first';
 
 CREATE FUNCTION qsets_pairs_plan(
 	collection qsets, min_count bigint DEFAULT NULL, min_jaccard double precision DEFAULT 0,

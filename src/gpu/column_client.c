@@ -440,8 +440,7 @@ typedef struct Chunks
 	uint64 last[GPU_DEVICES_MAX]; /* the last chunk of each device */
 	int64 *added;
 	GpuGroupValues *groups; /* values of groups that receive the keys of all chunks; or NULL */
-	GpuGroupValues *const
-		*each_group; /* for each chunk: the values that receive its keys; or NULL */
+	GpuGroupValues *const *each_group; /* for each chunk: values that get its keys; or NULL */
 	bool complete;
 } Chunks;
 

@@ -216,9 +216,8 @@ typedef struct Counts
 	qs_cuda_exact *exact; /* NULL: no keys have arrived */
 	uint64 listed;        /* distinct keys in the device's list */
 	int64 sample[QS_CUDA_SAMPLES];
-	uint64
-		range_start[QS_CUDA_RANGES_MAX + 1]; /* in the list: begin of each range, end of the last */
-	uint64 found;                            /* distinct keys in the range of this device */
+	uint64 range_start[QS_CUDA_RANGES_MAX + 1]; /* begin of each range, end of the last */
+	uint64 found;                               /* distinct keys in the range of this device */
 } Counts;
 
 /* The counts of a handle.  Bits of devices: 1 << index. */

@@ -44,11 +44,9 @@ struct BuiltinAggregate
 	bool by_value;
 	bool starts_null;
 	Datum start;
-	AggState
-		*caller; /* passed to the functions as their calling node; they read only its context */
-	MemoryContext
-		row;          /* context of the functions' other allocations, reset after a row or a page */
-	bool long_values; /* some arguments have no fixed length */
+	AggState *caller;  /* calling node of the functions, which read only its context */
+	MemoryContext row; /* for other allocations of the functions; reset after a row or a page */
+	bool long_values;  /* some arguments have no fixed length */
 	int arguments;
 	ColumnLocation argument[FLEXIBLE_ARRAY_MEMBER];
 };

@@ -33,9 +33,8 @@
 
 struct ColumnExpression
 {
-	struct varlena
-		*digits; /* the last text, if the expression casts an integer column to text; else NULL */
-	KeyKind integer; /* the kind of that integer column */
+	struct varlena *digits; /* last text, if an integer column is cast to text; else NULL */
+	KeyKind integer;        /* the kind of that integer column */
 	ExprState *state;
 	ExprContext *context;
 	TupleTableSlot *slot;

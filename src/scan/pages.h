@@ -75,8 +75,7 @@ PageSetRun(const PageSet *set, BlockNumber block)
 typedef struct LeftOut
 {
 	PageSet pages;
-	const PageSet
-		*uncounted; /* announced but uncounted pages, which this process reads first; or NULL */
+	const PageSet *uncounted; /* announced but uncounted pages, read first here; or NULL */
 } LeftOut;
 
 /*

@@ -340,8 +340,7 @@ typedef struct ScanConditions
 	const Expr *filter; /* the FILTER; NULL: WHERE */
 	PageTuples *tuples; /* tuples of the page that pass WHERE and FILTER */
 	Oid table;
-	ExprContext
-		*context; /* context in which the executor evaluates expressions; NULL: no expressions */
+	ExprContext *context;   /* where the executor evaluates expressions; NULL: no expressions */
 	TupleTableSlot *slot;   /* a tuple of the page, for expressions; NULL if "context" is NULL */
 	MemoryContext operands; /* values of operands in this run; NULL: there are no conditions */
 } ScanConditions;

@@ -247,9 +247,9 @@ qset_emit_bits(uint64_t word, uint32_t base, uint32_t *out)
 
 /*
  * Find where the merge of two sets has passed "diagonal" elements.  Returns the number of passed
- * elements of a; *y is the number of passed elements of b.  Of two equal elements the element of a
- * is first.  If the diagonal separates two equal elements, both are passed, so "diagonal" + 1
- * elements are passed.  A cut therefore never separates equal elements, and the pieces between cuts
+ * elements of a; *y is the number of passed elements of b.  The merge passes the element of a
+ * before an equal element of b.  If the diagonal separates two equal elements, both are passed, so
+ * "diagonal" + 1 elements are passed.  A cut therefore never separates equal elements, and the pieces between cuts
  * can be intersected one by one.
  */
 extern uint64_t qset_path_cut(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m,

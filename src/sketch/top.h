@@ -105,14 +105,13 @@ typedef struct qs_top_key
 
 typedef struct qs_top
 {
-	uint32_t n;      /* number of requested keys */
-	int64_t bound;   /* a key that is no candidate has at most this weight */
-	bool texts;      /* keys have texts; false: a key is shown as its fingerprint */
-	bool view;       /* the candidates are inside serialized bytes */
-	uint64_t count;  /* number of candidates */
-	uint64_t length; /* owned: length of all texts */
-	int64_t
-		threshold; /* only keys with larger estimates become candidates; not in serialized bytes */
+	uint32_t n;        /* number of requested keys */
+	int64_t bound;     /* a key that is no candidate has at most this weight */
+	bool texts;        /* keys have texts; false: a key is shown as its fingerprint */
+	bool view;         /* the candidates are inside serialized bytes */
+	uint64_t count;    /* number of candidates */
+	uint64_t length;   /* owned: length of all texts */
+	int64_t threshold; /* keys with larger estimates become candidates; not in the bytes */
 
 	/* only in owned lists */
 	const qb_memory *memory;
@@ -125,9 +124,8 @@ typedef struct qs_top
 
 	/* only in views */
 	const uint8_t *entries;
-	uint64_t
-		entry_bytes; /* bytes of an entry: 24, or the size of an explicit entry, which has no "before" */
-	const uint8_t *text; /* all texts, a zero byte after each */
+	uint64_t entry_bytes; /* bytes of an entry: 24, or of an explicit entry without "before" */
+	const uint8_t *text;  /* all texts, a zero byte after each */
 	uint64_t text_bytes;
 } qs_top;
 
@@ -290,8 +288,9 @@ extern void qs_top_open_list(qs_top *view, const uint8_t *bytes);
  *	encoding, sketch		qs_top_open(): UTF-8, unless the sketch has text of an unknown encoding
  *	texts, family			the caller: numbers have no texts, all other keys have; only the
  *							caller knows families
- *	candidates, bound, sketch	qs_top_open(): an explicit sketch: as above; other sketches: at
- *							most qs_top_capacity(n) candidates, and a bound of at most N
+ *	candidates, bound, sketch	qs_top_open(): in an explicit sketch all keys are candidates, and the
+ *							bound is 0; else there are at most qs_top_capacity(n) candidates,
+ *							and the bound is at most N
  *	sizes, length			qs_top_open()
  *	entries, sketch			qs_top_validate(): bounds are within the sketch's estimates
  *

@@ -235,8 +235,7 @@ typedef struct Together
 {
 	qb_groups groups;
 	SketchState *state[CACHED_STATES_MAX];
-	TopState
-		*top[CACHED_STATES_MAX]; /* for each sketch: the list that takes it over; NULL: no list */
+	TopState *top[CACHED_STATES_MAX]; /* for each sketch: its list; NULL: no list */
 } Together;
 
 /* The test for the rows of a group. */

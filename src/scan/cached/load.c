@@ -271,7 +271,10 @@ is_complete(const Load *load, const LoadColumn *column, uint32 chunk, const MapP
 	return memcmp(&pages, &map->visible, sizeof(pages)) == 0;
 }
 
-/* Begin to load this chunk of each column whose chunk is not complete; false: no load has begun. */
+/*
+ * Begin to load chunk number "chunk" of each column that does not have this chunk completely.
+ * Returns true if at least one load has begun.
+ */
 static bool
 begin_chunk(Load *load, uint32 chunk, const MapPage *map)
 {

@@ -80,12 +80,11 @@ struct GroupExpression
 {
 	KeyKind kind; /* kind of the expression's values */
 	ColumnExpression *evaluated;
-	const ColumnLocation
-		*column;        /* the only column that the expression needs; NULL: none, or several */
-	GroupCache *cache;  /* NULL: the expression has no cache */
-	KeyKind input_kind; /* kind of "column" */
-	int64 divisor;      /* the expression is the column divided by this number; 0: no division */
-	bool rest;          /* the expression is the remainder of that division */
+	const ColumnLocation *column; /* the only column that is needed; NULL: none, or several */
+	GroupCache *cache;            /* NULL: the expression has no cache */
+	KeyKind input_kind;           /* kind of "column" */
+	int64 divisor; /* the expression is the column divided by this number; 0: no division */
+	bool rest;     /* the expression is the remainder of that division */
 };
 
 /* ---- evaluating ---- */
