@@ -58,7 +58,7 @@ DECLARE
     s record;
     build text;
 BEGIN
-    FOR turn IN 0 .. turns LOOP
+    FOR turn IN 1 .. turns LOOP
         FOR s IN SELECT id, structure, size FROM sketches ORDER BY id LOOP
             build := format('SELECT qsketch_total(qsketch_agg(k, qsketch_new(%L, %L))) FROM zipf', s.structure, s.size);
             INSERT INTO timings VALUES
