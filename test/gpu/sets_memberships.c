@@ -109,7 +109,7 @@ count_pairs(qs_cuda *gpu, qset_cuda_sets *sets)
 	return count;
 }
 
-/* True if the device finds equally many pairs in its collection and in a copy of the CPU's. */
+/* True if the device finds equally many pairs in its collection and in the CPU's collection. */
 static bool
 same_pairs(qs_cuda *gpu, const qset_cuda_memberships *m, const qset_collection *here)
 {
@@ -204,7 +204,7 @@ is_null(int column, uint64_t row)
 	return null_of[column][row / 64] >> row % 64 & 1;
 }
 
-/* Make a column on the device in which many, few or no rows are NULL. */
+/* Make a column on the device in which none, a quarter or three quarters of the rows are NULL. */
 static qs_cuda_copy *
 draw_column(qs_cuda *gpu, uint64_t *state, int column, const int64_t *value, uint64_t rows)
 {
@@ -213,8 +213,12 @@ draw_column(qs_cuda *gpu, uint64_t *state, int column, const int64_t *value, uin
 	qs_cuda_copy *copy;
 
 	for (uint64_t i = 0; i < words; i++)
-		null_of[column][i] =
-			kind == 0 ? 0 : draw_below(state, UINT64_MAX) & draw_below(state, UINT64_MAX);
+	{
+		uint64_t first = draw_below(state, UINT64_MAX);
+		uint64_t second = draw_below(state, UINT64_MAX);
+
+		null_of[column][i] = kind == 0 ? 0 : kind == 1 ? first & second : first | second;
+	}
 	CHECK(qs_cuda_columns.create(gpu, &copy) == QB_OK);
 	CHECK(qs_cuda_columns.resize(copy, rows, 0) == QB_OK);
 	CHECK(qs_cuda_columns.put(copy, 0, (const uint64_t *) value, rows) == QB_OK);
@@ -223,7 +227,7 @@ draw_column(qs_cuda *gpu, uint64_t *state, int column, const int64_t *value, uin
 	return copy;
 }
 
-/* Draw tiles in the order of rows, with gaps.  A tile begins at a different row in each column. */
+/* Draw tiles.  A tile begins at a different row in each column. */
 static uint32_t
 draw_tiles(uint64_t *state, qb_tile *tile, uint64_t rows)
 {
