@@ -2,8 +2,7 @@
  * test_validate.c
  *		Each check of the validator, one by one.
  *
- * Each test damages bytes so that only one check can find the defect.  The checksum is
- * repaired.
+ * Each test damages bytes for one check of the validator, and repairs the checksum.
  *
  * test/unit/test_validate.c
  */
@@ -161,7 +160,7 @@ change(test_bytes b, uint64_t i, int by)
 	qb_store32(counter(b, i), qb_load32(counter(b, i)) + (uint32_t) by);
 }
 
-/* Returns the first nonzero counter among "count" counters from number "from" on. */
+/* Returns the index of the first nonzero counter among "count" counters from index "from" on. */
 static uint64_t
 used_counter(test_bytes b, uint64_t from, uint64_t count)
 {
@@ -206,13 +205,14 @@ buckets_have_whole_keys(void **state)
 		change(b, there, -1);
 		change(b, other, 1);
 		require_verdict(b, QB_FORMAT_COUNTERS);
-		/* moving a whole key to another bucket is valid */
+		/* moving the three counts of one key to the other bucket is valid */
 		change(b, there, -2);
 		change(b, other, 2);
+		require_verdict(b, QB_OK);
 		change(b, there, 3);
 		change(b, other, -3);
 		require_verdict(b, QB_OK);
-		/* the sum of the bucket is no multiple of d; then the total does not match, either */
+		/* first the sum of the bucket is no multiple of d; then only the total does not match */
 		change(b, there, 1);
 		require_verdict(b, QB_FORMAT_COUNTERS);
 		change(b, there, 2);
@@ -286,8 +286,8 @@ low_buckets_are_checked(void **state)
 }
 
 /*
- * Make a sketch of one bucket and one key of weight 200, and append a high bucket with this counter
- * at "at".  "named": the low bucket names the high bucket.
+ * Make a sketch of one bucket and one key of weight 200.  Append a high bucket whose counter "at"
+ * is "high_counter".  "named": the low bucket names the high bucket.
  */
 static test_bytes
 with_high_bucket(uint64_t high_counter, uint64_t at, bool named)
