@@ -39,7 +39,7 @@ read_weights(ArrayType *array, qs_load *load)
 	if (count == 0 || array_contains_nulls(array))
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("weights must be those of some keys, without NULL"),
-						errhint("Give the sums of some hundred keys or more, picked at random.")));
+						errhint("Pass the sums of at least a thousand keys, picked at random.")));
 	for (i = 0; i < count; i++)
 	{
 		if (weight[i] < 0 || weight[i] > QS_FORECAST_WEIGHT)
