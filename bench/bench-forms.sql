@@ -15,7 +15,7 @@ SELECT i AS id, timestamp '2026-09-01' + i * (interval '30 days' / :rows) AS ts,
 FROM generate_series(1, :rows) AS i;
 VACUUM ANALYZE hits;
 
--- Returns all rows of a query, under settings (name, value, ...).
+-- Returns a hash of all rows of a query, under settings (name, value, ...).
 CREATE FUNCTION answer_of(query text, settings text[]) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     answer text;
@@ -26,7 +26,7 @@ BEGIN
     RETURN answer;
 END $$;
 
--- Returns a query's plan as one line, under settings.
+-- Returns a query's plan as JSON text, under settings.
 CREATE FUNCTION plan_of(query text, settings text[]) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     plan json;
@@ -99,9 +99,9 @@ FROM found WHERE ratio > 0.7 OR ratio > target OR NOT correct ORDER BY id;
 \qecho
 SELECT format('The other %s forms took at most 0.70 of the ordinary plan''s time.', count(*)) FROM found WHERE ratio <= least(0.7, target) AND correct;
 
--- Measures all forms, large lists, filters and many groups over one table and over 61 partitions,
--- with several sizes of work_mem.  If the planner chooses the column scan, the scan must take at
--- most 1.1 times as long as the ordinary plan.
+-- Measures all forms, and queries with large lists, filters or many groups, on one table and on 61
+-- partitions, with several sizes of work_mem.  If the planner chooses the column scan, the scan
+-- must take at most 1.1 times as long as the ordinary plan.
 CREATE TABLE days (LIKE hits) PARTITION BY RANGE (ts);
 SELECT format('CREATE TABLE days%s PARTITION OF days FOR VALUES FROM (%L) TO (%L)', i, timestamp '2026-09-01' + i * interval '12 h',
     timestamp '2026-09-01 12:00' + i * interval '12 h') FROM generate_series(0, 60) AS i \gexec
@@ -123,7 +123,7 @@ FROM forms, unnest('{hits,days}'::text[]) AS source, unnest('{4MB,64MB,256MB}'::
 WHERE plan_of(count_all, memory_is) ~ 'QSketchScan' ORDER BY id, source, memory;
 SELECT run_benchmarks(2) \g /dev/null
 \qecho
-\qecho 'More queries of these forms have large lists, filters and many groups, on one table and on 60 partitions (`days`). The table lists the queries for which the planner chose the scan, and the scan took more than 1.1 times the ordinary plan''s time.'
+\qecho 'Further queries have these forms, with large lists, filters and many groups, on one table and on 60 partitions (`days`). The table lists the queries for which the planner chose the scan, and the scan took more than 1.1 times the ordinary plan''s time.'
 \qecho
 \qecho '| query | `work_mem` | ordinary plan | column scan | ratio |'
 \qecho '|---|---:|---:|---:|---:|'
@@ -169,7 +169,7 @@ FROM (VALUES ('SELECT a, qsketch_agg(k) FROM big GROUP BY a'), ('SELECT a, qsket
 SELECT run_benchmarks(:turns) \g /dev/null
 \qecho
 INSERT INTO found SELECT *, is_true(holds) FROM medians;
-SELECT format('If 2 workers are allowed, groups of %s rows took at most %s of the time without workers for `count(*)`, and at most %s for sketches.',
+SELECT format('If 2 workers are allowed, grouping %s rows took at most %s of the time without workers for `count(*)`, and at most %s for sketches.',
     to_char(5 * :rows, 'FM999,999,999'), max(round(ratio, 2)) FILTER (WHERE what ~ 'count'), max(round(ratio, 2)) FILTER (WHERE what ~ 'qsketch'))
 FROM medians;
 

@@ -19,7 +19,8 @@ CREATE UNLOGGED TABLE log AS
 CREATE UNLOGGED TABLE log_exact AS SELECT ip AS k, sum(bytes)::bigint AS n FROM log GROUP BY ip;
 VACUUM ANALYZE log, log_exact;
 
--- Returns errors of the estimates of all keys, in "unit" of the weights.
+-- Returns the errors of the estimates of all keys, in bytes.  The sketch counts units of "unit"
+-- bytes.
 CREATE FUNCTION errors(sk qsketch, exact regclass, unit bigint, OUT mean float8, OUT most_99 bigint, OUT worst bigint)
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -44,7 +45,7 @@ CREATE TABLE timings AS
 SELECT depth, min(run_ms(format('SELECT qsketch_total(qsketch_agg(ip, bytes, qsketch_new(depth => %s))) FROM log', depth))) AS ms
 FROM generate_series(1, :turns) AS turn, generate_series(3, 5) AS depth GROUP BY depth;
 
-SELECT format(E'%s addresses with %s requests and %s in all. An address has between %s and %s. The table shows the errors of the\nestimates of all addresses, in bytes: means of three seeds, and the worst error of all three seeds.\n',
+SELECT format(E'There are %s addresses with %s requests and %s in all. An address has between %s and %s. The table shows the errors of the\nestimates of all addresses, in bytes: means of three seeds, and the worst error of all three seeds.\n',
     (SELECT to_char(count(*), 'FM999,999') FROM log_exact), (SELECT to_char(count(*), 'FM9,999,999') FROM log), (SELECT pg_size_pretty(sum(n)) FROM log_exact),
     (SELECT pg_size_pretty(min(n)) FROM log_exact), (SELECT pg_size_pretty(max(n)) FROM log_exact));
 \qecho '| sketch | mean error | 99 % | worst | stored bytes |'
