@@ -6,8 +6,8 @@
  * an insertion needs, how accurate a sketch is, and which size of a sub-warp is best.  The answers
  * depend on the width of the bucket, the depth, the number of masks and the width of the counters.
  * Formulas are in theory.c and derived in theory.h.  docs/engineering/analysis.md has the tables.
- * Simulations check the formulas: that of transactions with the sketches' masks, that of errors with
- * all masks.
+ * Simulations check the formulas.  The simulation of transactions uses the sketches' masks.  The
+ * simulation of errors uses all masks.
  *
  * bench/analysis.c
  */
@@ -32,7 +32,7 @@ static const double loads[] = { 0.5, 1, 2 };
 
 /* ---- memory transactions ---- */
 
-/* Return the mean number of transactions that have counters of a key, by simulated insertions. */
+/* Return the mean number of transactions of an insertion, by simulation. */
 static double
 simulate_touched(uint32_t m, uint32_t depth, uint32_t counters)
 {
@@ -145,7 +145,7 @@ depth_table(void)
 
 /*
  * Write a table whose rows are m and load, and whose columns are numbers of masks, without and with
- * turning.
+ * rotation.
  */
 static void
 masks_table(void)
@@ -208,7 +208,8 @@ check_simulation(void)
 /* ---- the best sub-warp for each width of counters ---- */
 
 /*
- * Return the error at a load, with the number of counters of this width that fits into the memory.
+ * Return the error of buckets of m counters of "bytes" bytes.  In the same memory, counters of 4
+ * bytes would have the load "load".
  */
 static double
 error_of_width(uint32_t m, double bytes, double load)

@@ -6,7 +6,7 @@ CREATE EXTENSION hll;
 
 \i hits.sql
 
--- frequent pages of small groups, and distinct users of larger groups
+-- Makes rollups: frequent pages of small groups, and distinct users of larger groups.
 CREATE TABLE top_pages AS SELECT date_trunc('minute', at) AS minute, country, qtop_agg(url, 10) AS top FROM hits GROUP BY 1, 2;
 CREATE TABLE exact_pages AS SELECT date_trunc('minute', at) AS minute, country, url, count(*) AS n FROM hits GROUP BY 1, 2, 3;
 CREATE TABLE users AS SELECT date_trunc('hour', at) AS hour, country, qsketch_agg(user_id) AS sk FROM hits GROUP BY 1, 2;

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 #
-# Measures queries as people write them, by the column scan and by the ordinary plan; groups in
-# parallel plans; and moving windows: "make bench-forms".  Writes its tables into
-# docs/engineering/performance.md.
+# Measures usual queries with the column scan and with the ordinary plan, groups in parallel plans,
+# and moving windows: "make bench-forms".  Writes its tables into docs/engineering/performance.md.
 #
 #	ROWS (600000)   rows of the log
 #	TURNS (5)       runs of each query, alternating with the query to which it is compared

@@ -5,8 +5,8 @@
 #
 # ROWS (100000000) of a bigint, an int and another 40 bytes are in shared buffers of SHARED_BUFFERS
 # (13GB).  WORKERS (cores - 1) is the number of parallel workers.  CPU=false leaves out the CPU's
-# times.  QSKETCH_GPU=emulate tries the script without a GPU (default: auto).  SETS (10000) sets are
-# like ENRON's, made after the paper's description.  Their threshold keeps at most 100,000 pairs.
+# times.  QSKETCH_GPU=emulate tries the script without a GPU (default: auto).  SETS (10000) sets
+# follow the paper's description of ENRON.  Their threshold keeps at most 100,000 pairs.
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 . "$(dirname "$0")/enron.sh"

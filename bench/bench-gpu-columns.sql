@@ -118,7 +118,7 @@ SET qsketch.device = auto;
 SET max_parallel_workers_per_gather = 0;
 EXPLAIN (ANALYZE, VERBOSE, COSTS off) SELECT qsketch_agg(user_id) FROM events;
 SELECT format('same bytes: %s', (SELECT qsketch_agg(user_id) FROM events) = (SELECT qsketch_agg(user_id) FROM (SELECT * FROM events OFFSET 0) AS e));
--- the counts of the 20 most frequent keys; GROUP BY of all keys would take minutes
+-- Checks only the counts of the 20 most frequent keys, because GROUP BY of all keys takes minutes.
 CREATE PROCEDURE compare_exact() LANGUAGE plpgsql AS $$
 DECLARE
     before bigint := column_keys FROM qsketch_stat_gpu;
@@ -138,7 +138,7 @@ BEGIN
 END $$;
 CALL compare_exact();
 \qecho same exact counts
--- lists of top keys: the sketch, and the counts of all candidates
+-- Checks the sketch of a list of top keys, and the counts of the 100 listed keys.
 CREATE PROCEDURE compare_top(kept_rows text) LANGUAGE plpgsql AS $$
 DECLARE
     top qtop;

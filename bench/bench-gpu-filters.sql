@@ -51,8 +51,8 @@ CREATE TABLE names AS
 
 CREATE TABLE timings (kind int, workers int, what text, device text, ms float8);
 
--- Measures filters of at most this size on all devices in turn, after one run
--- that warms up.
+-- Measures filters of at most "most_bytes" bytes on all devices in turn, after one run that warms
+-- up.
 CREATE PROCEDURE measure_aggregates(workers int, most_bytes bigint) LANGUAGE plpgsql AS $$
 DECLARE
     wanted int;

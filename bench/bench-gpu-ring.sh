@@ -2,11 +2,11 @@
 #
 # Measures how many keys a second the ring passes to the GPU: "make bench-gpu-ring", on a host with
 # a GPU.  Several sessions send batches that exist already, each to a sketch of its own.  Prints a
-# Markdown table.  A session runs bench-gpu-ring.sql.
+# Markdown table.  bench-gpu-ring.sql makes the procedure that each session calls.
 #
 # SENDERS ("1 4 15") are the numbers of sessions.  All sessions together send KEYS (2000000000) to
-# sketches of SIZE (1MB).  With the most senders, the ring must pass at least LEAST (0) billion keys
-# a second.  QSKETCH_GPU=emulate tries the script without a GPU (default: auto).
+# sketches of SIZE (1MB).  With the last number of sessions, the ring must pass at least LEAST (0)
+# billion keys a second.  QSKETCH_GPU=emulate tries the script without a GPU (default: auto).
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 

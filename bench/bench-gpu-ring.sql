@@ -1,4 +1,4 @@
--- Runs in each session of bench-gpu-ring.sh, with the path of a :module.
+-- Makes the functions that bench-gpu-ring.sh calls, with the path of a :module.
 
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS qsketch;
@@ -12,7 +12,7 @@ CREATE FUNCTION some_keys(sender int) RETURNS bigint[] LANGUAGE sql AS $$
     FROM (SELECT i * 0.61803398874989484820::float8 + sender * 0.01::float8 AS x FROM generate_series(1, 1048576) AS i) AS s
 $$;
 
--- Waits until this number of sessions is ready.
+-- Waits until "number" sessions are ready.
 CREATE PROCEDURE await_senders(number int) LANGUAGE plpgsql AS $$
 BEGIN
     WHILE (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted) < number LOOP
@@ -20,8 +20,8 @@ BEGIN
     END LOOP;
 END $$;
 
--- Sends the wanted number of keys, at the same time as the other sessions.  The measured time is
--- from the first key until the tables of the sketch have been received.
+-- Sends about "wanted" keys, at the same time as the other sessions.  The measured time is from the
+-- first key until the tables of the sketch have been received.
 CREATE PROCEDURE send(number int, size text, wanted bigint) LANGUAGE plpgsql AS $$
 DECLARE
     keys bigint[] := some_keys(number);

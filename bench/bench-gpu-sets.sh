@@ -3,9 +3,9 @@
 # Compares the GPU with the CPU for all pairs of sets inside PostgreSQL: "make bench-gpu-sets", on a
 # host with a GPU.  Prints Markdown tables.  bench-gpu-sets.sql says what is measured.
 #
-# SETS (10000) sets are like ENRON's, made after the paper's description.  WORKERS (15) is the
-# number of parallel workers, and PAIRS (100000) the largest number of pairs that a threshold may
-# keep.  QSKETCH_GPU=emulate tries the script without a GPU (default: auto).
+# SETS (10000) sets follow the paper's description of ENRON.  WORKERS (15) is the number of parallel
+# workers, and PAIRS (100000) the largest number of pairs that a threshold may keep.
+# QSKETCH_GPU=emulate tries the script without a GPU (default: auto).
 set -eu -o pipefail
 . "$(dirname "$0")/../test/server.sh"
 . "$(dirname "$0")/enron.sh"

@@ -78,7 +78,7 @@ FROM (SELECT what, min(ms) FILTER (WHERE backend = 'cpu')::numeric AS cpu, min(m
     (SELECT min(ms)::numeric AS base FROM timings WHERE what LIKE 'count%') AS b
 ORDER BY what LIKE 'count%' DESC, what LIKE 'reading:%' DESC, what LIKE 'reading%' DESC, what;
 
--- The phases of a search's time, measured in a backend.
+-- Prints the times of each search's phases, as debug messages.
 \qecho
 \qecho 'Within the GPU''s, from the table, twice, then of the stored collection, which is kept there, twice:'
 \qecho
@@ -92,8 +92,8 @@ SELECT count(*), sum(common) FROM stored, qsets_pairs(c, min_count => :least);
 \o
 SET client_min_messages = warning;
 
--- Finds the least number of elements for which a GPU is faster than the CPU.  Parts of the
--- collection are sent with each query, or kept on the GPU.
+-- Measures collections of 12 to 6400 sets, to find the least number of elements for which a GPU is
+-- faster than the CPU.  A collection is sent with each query, or kept on the GPU.
 CREATE TABLE parts AS
     SELECT n, qsets_subset(c, ARRAY(SELECT generate_series(1, n))) AS c, (SELECT count(*) FROM item WHERE s <= n) AS elements
     FROM stored, unnest(ARRAY[12, 25, 50, 100, 200, 400, 800, 1600, 3200, 6400]) AS n;

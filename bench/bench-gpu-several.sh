@@ -3,14 +3,14 @@
 # Measures cached columns on one GPU of a host, on two GPUs, and so on: "make bench-gpu-several", on
 # a host with several GPUs.  Prints a Markdown table.  bench-gpu-several.sql says what is measured.
 #
-# ROWS (400000000) of a bigint and an int are divided among as many partitions as cores.  A row
+# ROWS (400000000) of a bigint and two ints are divided among as many partitions as cores.  A row
 # takes 44 bytes, and its WAL another 44 bytes; rows and WAL should fit into the host's memory.  For
 # LASTS (8) seconds, 8 sessions query sketches of four tables, two sessions for each table.  A table
 # has a sixteenth of the rows, but at most 25 million.  All pages of the partitions must be in
-# cached columns.  Pairs are found among SETS (10000) sets like ENRON's, made after the paper's
-# description.  For comparison PostgreSQL's count(*) runs with a process for each core, but at most
-# 32.  The line above the table has the time of the second count(*), and the number of planned
-# workers.  COUNTS (1 2 4) are the numbers of GPUs; numbers that the host lacks are skipped.
+# cached columns.  Pairs are found among SETS (10000) sets, which follow the paper's description of
+# ENRON.  For comparison PostgreSQL's count(*) runs with a process for each core, but at most 32.
+# The line above the table has the time of the second count(*), and the number of planned workers.
+# COUNTS (1 2 4) are the numbers of GPUs; numbers that the host lacks are skipped.
 # QSKETCH_GPU=emulate tries the script without a GPU (default: auto).
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"

@@ -1,5 +1,5 @@
--- Measures queries of cached columns: the median of seven times, and the answer's bytes.  Run
--- by bench-gpu-several.sh with the :name of the GPUs in use.
+-- Measures queries of cached columns: the median of seven times, and a hash of the answer.  Run by
+-- bench-gpu-several.sh with the number of GPUs in :name.
 
 SET client_min_messages = warning;
 
@@ -16,7 +16,7 @@ BEGIN
     COMMIT;
 END $$;
 
--- Measures gpu_fetch() of sketches; the answer is the bytes of the sketches.  A plan node above the
+-- Measures gpu_fetch() of sketches; the answer is a hash of each sketch.  A plan node above the
 -- sketches would copy the first row, and this copy would write the row's sketch in stored form.
 CREATE OR REPLACE PROCEDURE measure_sketch(name text, what text, sketch text, rows text) LANGUAGE plpgsql AS $$
 BEGIN

@@ -2,8 +2,7 @@
 #
 # Compares the GPU with the CPU inside PostgreSQL, and checks the choice of "auto": "make
 # bench-gpu", on a host with a GPU.  Prints Markdown tables.  bench-gpu.sql says what is measured.
-# Ends with FAIL if the device that auto chose was slower than the other device by more than a
-# tenth.
+# Ends with FAIL if auto was too slow; the view "choices" in bench-gpu.sql has the limits.
 #
 # ROWS (50000000) of one bigint are in shared buffers, and KEYS (5000000) are looked up.  WORKERS
 # (cores - 1) is the number of parallel workers.  QSKETCH_GPU=emulate tries the script without a GPU

@@ -40,7 +40,7 @@ FROM (VALUES
         (8, 'multilevel', '{1MB,16MB}', 'million', ARRAY[:workers], 9)) AS v (n, structure, sizes, relation, workers, turns),
     unnest(v.workers) WITH ORDINALITY AS a (w, o), unnest(sizes) WITH ORDINALITY AS b (size, m)
 ORDER BY n, o, m;
--- rows from the executor; groups; filters
+-- further cases: rows from the executor, groups, and filters
 INSERT INTO cases (what, structure, size, relation, workers, turns, query)
 SELECT 'rows of the executor', 'multilevel', size, 'ints', :workers, 3,
     format('SELECT qsketch_total(qsketch_agg(k, qsketch_new(''multilevel'', %L))) FROM %%s', size)
@@ -146,8 +146,8 @@ FROM stored \gset
 \warn 'WRONG: the GPU gives other bytes'
 \endif
 
--- Lookups of an array in memory.  "array" is the call on a sketch with one key,
--- so it has only the time for the arrays.
+-- Lookups of an array in memory.  "the array alone" is the call on a sketch with one key, so it has
+-- only the time for the arrays.
 CREATE TABLE lookups (what text, backend text, ms float8);
 CREATE PROCEDURE measure_lookups(keys int) LANGUAGE plpgsql AS $$
 DECLARE

@@ -5,7 +5,7 @@
 # read into shared buffers, and then measured.
 #
 #	ROWS (10000000)  rows of each table
-#	TURNS (5)        starts of each server
+#	TURNS (5)        starts with huge pages, and as many starts without huge pages
 #
 # Needs root, because the script asks the system for huge pages, and releases them at the
 # end.

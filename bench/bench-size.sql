@@ -67,7 +67,7 @@ CREATE FUNCTION next_batch(number int) RETURNS void LANGUAGE sql AS $$
 CREATE TABLE written (id int GENERATED ALWAYS AS IDENTITY, what text, wal numeric DEFAULT 0, most numeric);
 INSERT INTO written (what, most) VALUES ('append', 1e6), ('append, and fold the small rows', 2e6),
     ('append, and fold all rows into ten', NULL), ('upsert', NULL), ('exact counts, upserted', NULL);
--- Executes the statement, and adds the bytes of its WAL to the sum of each way in "ways".
+-- Executes the statement, and adds the bytes of its WAL to the rows of "written" that "ways" names.
 CREATE PROCEDURE write_wal(ways text[], statement text) LANGUAGE plpgsql AS $$
 DECLARE
     start pg_lsn := pg_current_wal_insert_lsn();

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# Measures the speed of the extension inside PostgreSQL, in short: "make bench-sql".  Prints a
-# Markdown table.  bench-sql.sql has the queries, and the queries that they are compared with.  All
-# ratios are from one run.  "make bench" measures everything.
+# The short benchmark of the extension inside PostgreSQL: "make bench-sql".  Prints a Markdown
+# table.  bench-sql.sql has the queries, and the queries that they are compared with.  All ratios
+# are from one run.  "make bench" measures everything.
 #
 # ROWS (10000000) is the number of rows of each table.
 set -eu -o pipefail

@@ -6,7 +6,7 @@
 #	SUITE (sid)     the release; "experimental" may have a version that is not released yet
 #	ROWS, TURNS     as for bench-stock
 #
-# It needs what test/chroot.sh needs.
+# The script has the requirements of test/chroot.sh.
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 cd "$SOURCE"

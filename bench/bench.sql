@@ -1,9 +1,9 @@
--- Makes the benchmark's data and runs its queries.  Run by bench.sh with the
--- number of rows in :rows, of rows of the largest table in :most_rows, of stored
--- sketches in :stored, and of runs of each query in :turns.
+-- Makes the benchmark's data and runs its queries.  Run by bench.sh with the number of rows in
+-- :rows, of rows of the largest table in :most_rows, of stored sketches in :stored, of runs of each
+-- query in :turns, and of parallel workers in :workers.
 --
--- Prints the first part of docs/engineering/performance.md and leaves the figures' numbers
--- in the table "points".
+-- Prints the first part of docs/engineering/performance.md.  Writes the data of the figures, and
+-- the table of docs/recipes.md, into files in :folder.
 
 SET client_min_messages = warning;
 CREATE EXTENSION qsketch;
@@ -112,7 +112,7 @@ INSERT INTO benchmarks (what, query, rival, bound, target, settings, holds) VALU
 ('estimates', 'SELECT sum(qsketch_estimate(sk, k)) FROM keys, stored',
  'SELECT sum(hashint8extended(k, 0)) FROM keys, stored', '<=', 1.8, '{}',
  'SELECT bool_and(qsketch_estimate(sk, k) > 0) FROM keys, stored'),
--- With an outer join without a condition, the query decides which table is the outer table.
+-- In an outer join without a condition, the query determines the outer table.
 ('30 sketches for each key', 'SELECT sum(qsketch_estimate(sk, k)) FROM probes LEFT JOIN days ON true',
  'SELECT sum(qsketch_estimate(sk, k)) FROM days LEFT JOIN probes ON true', '<=', 1.6, '{work_mem, 64MB}',
  'SELECT (SELECT sum(qsketch_estimate(sk, k)) FROM probes LEFT JOIN days ON true) =
@@ -162,8 +162,7 @@ SELECT what, query, with_sub_warp(query), '<=', CASE what WHEN 'loading' THEN 3 
     ('merging', 'SELECT qsketch_total(qsketch_merge_agg(sk)) FROM many', '{}'),
     ('loading', 'SELECT sum(length(sk::bytea)) FROM many', '{}')) AS v(what, query, settings);
 SELECT run_benchmarks(:turns) \g /dev/null
--- Prints the comparison, which is not on the page.  The page only names slower
--- queries.
+-- Prints the comparison to standard error, not on the page.
 \o | cat >&2
 \qecho
 \qecho '## The default structure against sub_warp'
@@ -212,7 +211,7 @@ BEGIN
     END LOOP;
     RESET qsketch.simd;
 END $$;
--- 512 MB of slim counters have 4 GB of fat counters
+-- sf is not measured at 512 MB, because its fat counters would take 4 GB
 SELECT measure('size', s || ' ' || simd.name, 2 ^ mb, :rows / 5,
     format('SELECT qsketch_total(qsketch_agg(k, qsketch_new(%L, %L))) FROM part', s, 2 ^ mb * 1024 || 'kB'),
     ARRAY['qsketch.simd', simd.name])
@@ -228,7 +227,7 @@ FROM generate_series(0, :workers) AS workers, (VALUES
     ('count(*)', 'SELECT count(*) FROM ints', '{}'),
     ('bit_xor', 'SELECT bit_xor(k) FROM ints', '{}')) AS c(curve, query, settings) \g /dev/null
 
--- by the number of rows; makes tables with more rows than "ints"
+-- time per row by the number of rows; rows_table() makes the tables
 CREATE FUNCTION rows_table(n bigint, rows bigint) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
     IF n = rows THEN
@@ -256,7 +255,7 @@ SELECT measure('rows', curve, n, n, format(query, name), settings) FROM heights,
     ('exact GROUP BY', 'SELECT max(n) FROM (SELECT count(*) AS n FROM %I GROUP BY k) AS g', '{}'))
     AS c(curve, query, settings) \g /dev/null
 
--- by the number of groups
+-- time per row by the number of groups
 SELECT measure('groups', curve, groups, :rows / 5, format(query, groups)) FROM
     unnest(ARRAY[1, 10, 100, 1e3, 1e4, 1e5, 1e6]::int[]) AS groups, (VALUES
     ('qsketch_agg', $$SELECT count(sk) FROM (SELECT qsketch_agg(k, qsketch_new(size => '64kB')) AS sk FROM part GROUP BY v %% %s) AS g$$),
@@ -326,7 +325,7 @@ CREATE FUNCTION blocks(which text) RETURNS text LANGUAGE sql AS $$
         ) AS p GROUP BY curve
     ) AS c
 $$;
--- Returns times of a week for docs/recipes.md.
+-- Returns a time of the figure "week", rounded, for docs/recipes.md.
 CREATE FUNCTION ms_of(keys float8, way text) RETURNS numeric LANGUAGE sql AS $$
     SELECT round(ms::numeric, CASE WHEN ms < 10 THEN 1 ELSE 0 END) FROM points WHERE figure = 'week' AND x = keys AND curve = way
 $$;

@@ -129,8 +129,8 @@ measure(size_t row, double theta, double load)
 }
 
 /*
- * True if the error is right.  Slim counters overestimate present keys less than absent keys, so
- * for present keys the upper limit of the fraction is not checked; see measure.h.
+ * True if the error for a level of confidence is right.  Slim counters overestimate present keys
+ * less than absent keys, so their fraction of present keys has no upper limit; see measure.h.
  */
 static bool
 is_right(size_t row, const result *r, int level)

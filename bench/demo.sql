@@ -42,8 +42,8 @@ BEGIN
         (SELECT %1$I, n, qsketch_estimate($1, %1$I) AS e, rank() OVER (ORDER BY n DESC) FROM %2$s) AS probed
         ORDER BY e DESC, %1$I LIMIT 20', key_column, counts) USING sk;
 END $$;
--- Returns the twenty keys with the largest estimates and the twenty keys with the largest counts,
--- one key of each in a row.
+-- Returns the twenty keys with the largest estimates beside the twenty keys with the largest
+-- counts.
 CREATE FUNCTION top_20(sk qsketch, counts regclass, key_column name)
     RETURNS TABLE ("place" bigint, "by estimate" text, estimate bigint, exact bigint, error bigint,
         "by counting" text, count bigint) LANGUAGE plpgsql AS $$

@@ -76,7 +76,7 @@ hll_estimate(const uint8_t *rank, uint32_t m)
 	return estimate <= 2.5 * m && zeros > 0 ? m * log((double) m / zeros) : estimate;
 }
 
-/* Add the squares of the relative errors at all numbers of keys, for one seed. */
+/* Add the squares of one seed's relative errors, divided by SEEDS, for all numbers of keys. */
 static void
 hll_errors(uint32_t log2_m, uint64_t seed, double *squares)
 {
@@ -128,7 +128,7 @@ report_hll(FILE *out, const memory_size *size)
 
 /* ---- sketches ---- */
 
-/* Sums of squares over all seeds, and the number of sketches that were not too full. */
+/* Sums of squared errors and of squared standard errors, and the number of known estimates. */
 typedef struct outcome
 {
 	double error;

@@ -53,8 +53,7 @@ CREATE VIEW sketched AS SELECT * FROM sketched0 UNION ALL SELECT * FROM sketched
     UNION ALL SELECT * FROM sketched2 UNION ALL SELECT * FROM sketched3;
 
 --
--- Checks that each result is the sketch of the local table, and then measures its
--- time.
+-- Checks that each query returns the sketch of the local table, and then measures the query.
 --
 CREATE FUNCTION same(query text, as_column text) RETURNS text LANGUAGE sql AS $$
     SELECT format('SELECT (%s) = %I FROM local', query, as_column)

@@ -23,8 +23,9 @@ static const double loads[] = { 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4 };
 #define LOADS (sizeof(loads) / sizeof(loads[0]))
 
 /*
- * The measured sketches.  "ratio" is the paper's error of thread divided by the sketch's error, at
- * loads 0.5 and 1.  "within" is the largest allowed deviation from theory.
+ * The measured sketches.  "ratio" is a ratio of the paper: the error of thread divided by the error
+ * of the sketch, at loads 0.5 and 1; 0: no ratio.  "within" is the largest allowed deviation from
+ * theory.
  */
 static const struct
 {
@@ -119,7 +120,7 @@ mean_relative_error(const qs_sketch *sk, const stream *s)
 	return sum / s->used;
 }
 
-/* Measure one sketch.  The row after a full sf sketch is for its host part. */
+/* Measure the sketch of a row.  If the next row is "fat", measure the host part for that row. */
 static void
 measure(size_t row, size_t load, const stream *s, uint64_t seed)
 {

@@ -30,7 +30,7 @@ CREATE FUNCTION tells_thousand(f qfilter) RETURNS boolean LANGUAGE sql AS $$
 $$;
 
 --
--- Targets; a filter of 1 MB
+-- Queries with targets, on filters of 1 MB
 --
 INSERT INTO benchmarks (what, query, rival, bound, target, settings, holds) VALUES
 ('column scan', 'SELECT qfilter_agg(k, qfilter_new(9500000, 1000)) FROM ints', 'SELECT count(*) FROM ints', '<=', 0.6, '{}',
@@ -51,8 +51,8 @@ SELECT run_benchmarks(:turns) \g /dev/null
 \i print-ratios.sql
 
 --
--- By number of positions: the rival draws a random number for each position, and sets about the
--- same number of bits.
+-- Checks for several numbers of positions that coins(), which draws a random number for each
+-- position, sets about as many bits as qfilter_agg().
 --
 CREATE TABLE hashes AS SELECT k, t, bits, probability
 FROM unnest('{25,50,100,200,400,800}'::int[]) AS k, LATERAL (SELECT qfilter_new(1000000, 1000, k => k)) AS f(t), LATERAL qfilter_info(t);

@@ -195,7 +195,7 @@ typedef struct stream
 	bool replayed;
 } stream;
 
-/* Absolute errors of three classes of keys. */
+/* Errors of three classes of keys, relative to the count, or for rare keys to FREQUENCY. */
 typedef struct errors
 {
 	moments top, near, rare;
@@ -281,8 +281,8 @@ sketch_errors(errors *e, const stream *s, const workload *w, uint64_t bytes)
 }
 
 /*
- * Return the size of the smallest sketch whose mean error for keys near f is at most "error"; 0: no
- * size is enough.
+ * Double the size of a sketch until its mean error for keys near FREQUENCY is at most "error".
+ * Return the size; 0: no size is enough.
  */
 static uint64_t
 sketch_as_good(const stream *s, const workload *w, double error)

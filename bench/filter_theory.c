@@ -101,7 +101,7 @@ check_binomial(const setting *s)
 	}
 	chance = 1 - zero_chance(&f.params, s->rows, s->frequency);
 	chi = chi_square(seen, f.params.k, chance, &df);
-	/* Wilson and Hilferty: the cube root has nearly a normal distribution. */
+	/* By Wilson and Hilferty, the cube root of chi / df has nearly a normal distribution. */
 	deviations = (cbrt(chi / df) - 1 + 2.0 / (9 * df)) / sqrt(2.0 / (9 * df));
 	report_check(
 		deviations < 3 && deviations > -3.5,
@@ -142,8 +142,8 @@ static const struct
 #define LEVELS (sizeof(levels) / sizeof(levels[0]))
 
 /*
- * Return the frequency of key i: 0.1 to 1.5 times the design frequency, evenly distributed in
- * logarithm.
+ * Return the frequency of key i, from 0.1 to 1.5 times the design frequency.  The logarithms are
+ * evenly spaced.
  */
 static uint64_t
 spread_frequency(uint32_t i)

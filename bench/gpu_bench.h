@@ -50,8 +50,8 @@ extern void print(const char *section, const char *structure, uint64_t bytes, ui
 				  const char *what, double value, const char *unit);
 
 /*
- * Return the median milliseconds of a run: by events on the stream, or by the host's clock for work
- * that is complete when the call returns.
+ * Return the median milliseconds of a run.  measure() uses events on the stream.  measure_host()
+ * uses the host's clock, and includes qs_cuda_sync().
  */
 extern double measure(timed run, void *argument);
 extern double measure_host(timed run, void *argument);

@@ -57,7 +57,7 @@ extern "C"
 
 	/*
 	 * Make an owned copy in host memory.  "to" is uninitialized, as for qs_copy().  The tables are
-	 * prepared and read as for backends.  The slim table of sf is only read.
+	 * prepared and read as for backends, but the slim table of sf is not prepared.
 	 */
 	extern qb_status qs_cuda_fetch(qs_cuda_sketch *sketch, qs_sketch *to, const qb_memory *memory);
 
@@ -71,22 +71,20 @@ extern "C"
 	/*
 	 * Add keys with "threads" threads to "full", a dense full sf sketch on the host, and update
 	 * "slim", its device part.  QB_NO_MEMORY, QB_TOTAL_OVERFLOW and QB_MISMATCH leave both
-	 * unchanged.  After QB_DEVICE_ERROR "full" is complete, and "slim" must be loaded again.
+	 * unchanged.  After QB_DEVICE_ERROR "full" has all keys or none of them, and "slim" must be
+	 * loaded again.
 	 */
 	extern qb_status qs_cuda_sf_insert(qs_cuda_sketch *slim, qs_sketch *full, const uint64_t *key,
 									   const int64_t *weight, size_t count, int threads);
 
 	/* ---- filters ---- */
 
-	/*
-	 * Load a filter.  An explicit filter becomes dense.  The caller must copy a compact view
-	 * before.
-	 */
+	/* Load an explicit or dense filter, but no compact view.  The filter on the device is dense. */
 	extern qb_status qf_cuda_load(qs_cuda *gpu, const qf_filter *from, qf_cuda_filter **filter);
 
 	/*
 	 * Make an owned copy in host memory.  "to" is uninitialized, as for qf_copy().  qf_write()
-	 * writes the same bytes for the copy as for a filter of the CPU, whatever the batches were.
+	 * writes the same bytes for the copy as for a filter of the CPU, with batches of any sizes.
 	 */
 	extern qb_status qf_cuda_fetch(qf_cuda_filter *filter, qf_filter *to, const qb_memory *memory);
 

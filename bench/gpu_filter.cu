@@ -7,17 +7,17 @@
  * Prints lines with tabs: section, bytes of the filter, what, figure, unit.  Frequency filters have
  * k = 267 and p for f = 1000 (balanced, 10 %).  The rows are the design load of the filter.  Each
  * run inserts into an empty filter, because a fuller filter has fewer bits to set.  Times are
- * medians of RUNS runs between two events.  In section "host" rows and keys are in host memory, and
- * times are by the host's clock.
+ * medians of RUNS runs between two events.  In section "host" rows and keys are in host memory,
+ * times are by the host's clock, and all runs insert into one filter.
  *
  * The ceilings are random 4-byte reads a second and random atomicOr a second, past L1, on a table
- * of the filter's size.  A row must draw k p + 1 times and set k p bits, so the target is the
- * ceiling divided by k p + 1.  A key's k positions are anywhere in the filter, so a lookup takes at
- * least k reads, unless the filter is in shared memory.
+ * of the filter's size.  A row draws k p + 1 random numbers and sets k p bits, on average.  The
+ * target is a ceiling divided by k p + 1.  A key's k positions are anywhere in the filter, so a
+ * lookup takes at least k reads, unless the filter is in shared memory.
  *
- * All bits of filters and all answers are compared with the CPU's.  The paper's kernels draw other
- * random numbers, so only their number of set bits is compared, within 1 %.  A difference ends the
- * program with status 1.
+ * Sections "sizes" and "bloom" compare the bits of filters, and up to KEYS answers, with the CPU's.
+ * The paper's insertion draws other random numbers, so only the number of its set bits is compared,
+ * within 1 %.  After a difference the program ends with status 1.
  *
  * bench/gpu_filter.cu
  */

@@ -17,7 +17,7 @@
 
 extern qs_cuda *gpu;
 extern cudaStream_t stream;
-extern uint64_t *device_key, *host_key; /* the same ROWS keys in both */
+extern uint64_t *device_key, *host_key; /* ROWS keys, the same in both arrays */
 
 /*
  * line() prints a line.  rate() prints an amount divided by a time, in 10^9 a second.  must_agree()
@@ -51,7 +51,7 @@ gf_compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Return the median seconds of run() on the stream.  Calls prepare() before each run, not timed. */
+/* Return the median seconds of run() on the stream, without prepare(), which precedes each run. */
 template <typename Prepare, typename Run>
 static double
 measure(Prepare prepare, Run run)

@@ -4,8 +4,8 @@
  *
  *	gpu_filter.cu			sections of frequency filters
  *	gpu_filter_bloom.cu	sections of Bloom filters
- *	gpu_filter_kernels.cu	kernels: keys, ceilings, the paper's
- *	gpu_filter_host.c		the same work on all cores of the host
+ *	gpu_filter_kernels.cu	kernels that make keys, kernels of ceilings, and the paper's kernels
+ *	gpu_filter_host.c		inserts and lookups on up to 16 cores of the host
  *
  * bench/gpu_filter.h
  */

@@ -60,8 +60,8 @@ __launch_bounds__(BLOCK) or_random(uint32_t *word, uint64_t words, uint64_t coun
 }
 
 /*
- * Return i / k as a product, for i < 2^44 and 1 < k < 2^20, because a division would take most of
- * the time.
+ * Return i / k for inverse = inverse_of(k), i < 2^44 and 1 < k < 2^20.  The function multiplies,
+ * because a division would take most of the time.
  */
 __device__ __forceinline__ uint64_t
 divide(uint64_t i, uint64_t inverse)

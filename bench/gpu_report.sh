@@ -6,8 +6,8 @@
 #	gpu_report.sh [lines of gpu_bench]
 #
 # The text around the tables is written by hand.  The tables leave out the sections "batches",
-# "access", "depth", "host" and "sf", the queries of "skew", and the sizes above 512 MB of "sizes"
-# and "bulk", which SQL refuses.
+# "access", "depth", "host" and "sf", the queries of "skew", the lines "direct" and "auto" of
+# "bulk", and the sizes above 512 MB of "sizes" and "bulk", which SQL refuses.
 set -eu
 cd "$(dirname "$0")/.."
 lines=${1:-build/gpu/gpu-bench.tsv}
@@ -45,7 +45,7 @@ pivot() {
 		}' "$lines"
 }
 
-# Prints the machine, its driver and the date.
+# Prints the device, its driver, the date, the speeds of copying, and the number of wrong results.
 device() {
 	awk -F'\t' '
 		$1 == "device" && NR == 1 {

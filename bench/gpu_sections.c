@@ -143,8 +143,8 @@ section_skew(void)
 }
 
 /*
- * Time comparisons that the authors left open: depth, and sequential access instead of random
- * access (section_sizes()).
+ * Time comparisons that the authors left open: depths, and sequential access.  section_sizes()
+ * times random access.
  */
 void
 section_depth(void)

@@ -226,7 +226,10 @@ threshold_for(qs_cuda *gpu, qset_cuda_request *r, uint64_t most)
 	return low;
 }
 
-/* Return a sum of hashes of all pairs and their counts.  "out" has the last *last pairs. */
+/*
+ * Return a sum of hashes of all pairs and their counts.  Leaves the last batch of pairs in "out",
+ * and sets *last to the number of pairs in this batch.
+ */
 static uint64_t
 sum_pairs(qs_cuda *gpu, const qset_cuda_request *r, qset_pair *out, uint64_t room, uint64_t *last)
 {

@@ -22,7 +22,7 @@ extern "C"
 
 typedef struct measured
 {
-	double product, rows; /* ms on the device, the least of RUNS runs */
+	double product, rows; /* ms on the device, in the fastest of RUNS runs */
 	uint64_t pairs;
 	qset_cuda_report report;
 } measured;

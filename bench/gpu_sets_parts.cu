@@ -131,7 +131,7 @@ bench_single(qs_cuda *gpu)
 
 /* ---- the paper's Fig. 6 ---- */
 
-/* Return the ms on one core, the less of two runs. */
+/* Return the ms of a count on one core, the smaller of two times. */
 static double
 time_cpu(const qset_collection *a, const qset_collection *b, int method, uint64_t want)
 {
@@ -151,7 +151,7 @@ time_cpu(const qset_collection *a, const qset_collection *b, int method, uint64_
 	return best * 1e3;
 }
 
-/* Return the ms on the GPU.  For hash and bitmap one block works on the whole pair. */
+/* Return the ms of a count on the GPU.  With hash and bitmap, one block counts the whole pair. */
 static double
 time_gpu(qs_cuda *gpu, qset_cuda_request *r, int method, uint64_t want)
 {

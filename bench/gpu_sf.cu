@@ -7,14 +7,14 @@
  *
  *	1. each thread hashes its slice of the keys, and counts the keys by owner;
  *	2. each thread copies its keys to the array of their owner;
- *	3. each owner adds its keys with the structure's own add(), a few at a time.  While
+ *	3. each owner adds its keys with the structure's own add(), BATCH keys at a time.  While
  *		the buckets of these keys are in the cache, the owner copies the slim bucket of
  *		each key, with the bucket's number, to pinned memory.
  *
  * The device updates slim buckets by atomicMax.  Slim counters only grow, so a bucket may be sent
  * in any order and any number of times.  The paper copies the counters of each key separately.
- * This program copies the slim buckets of a whole slot in one transfer, while the next keys are
- * added.
+ * This program collects the slim buckets of many keys in a buffer, the slot.  One transfer copies
+ * all buckets of a slot, while the next keys are added.
  *
  * This is the paper's insertion, for tests and benchmarks.  Inside PostgreSQL the CPU makes sf
  * sketches, and only their slim tables are copied to the device, for lookups.
@@ -39,7 +39,7 @@ extern "C"
 
 #define THREADS_MAX 256
 #define OWNED       64  /* number of neighbouring buckets that have one owner */
-#define BATCH       512 /* number of keys whose counters stay in the cache between steps */
+#define BATCH       512 /* number of keys that an owner adds at a time */
 
 /* Update slim buckets from a slot, which has the numbers of buckets and then their counters. */
 template <typename Counter>
@@ -59,7 +59,7 @@ __launch_bounds__(QS_BLOCK)
 	}
 }
 
-/* The work of one call; all its threads use it. */
+/* The work of one call, which all threads share. */
 struct sf_work
 {
 	qs_cuda_sketch *slim;

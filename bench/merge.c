@@ -10,7 +10,7 @@
  * columns are ratios to the floor, the time of a loop that only reads and writes as many bytes as
  * the sketches have, including high buckets.
  *
- * The results are compared with sums of single counters.
+ * The results of multilevel are compared with sums that are computed counter by counter.
  *
  * bench/merge.c
  */
@@ -44,7 +44,7 @@ static const uint64_t sizes[] = { 64 << 10, 1 << 20, 16 << 20 };
 
 /*
  * The loads.  "rows" is the source's number of rows per bucket.  28 / 3 rows increase each counter
- * of a bucket by 1 on average.
+ * of a multilevel bucket by 1 on average.
  */
 static const struct
 {
@@ -73,7 +73,7 @@ typedef struct subject_pair
 	double ms[TIMES][ROUNDS];
 } subject_pair;
 
-/* Return the processor time of this process in ms.  Other processes do not count. */
+/* Return the processor time of this process in ms. */
 static double
 now_ms(void)
 {

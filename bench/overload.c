@@ -38,8 +38,8 @@ static const subject structures[] = {
 enum
 {
 	MINIMUM,  /* the estimate of qsketch_estimate */
-	UNBIASED, /* the mixture that qsketch returns as unbiased estimate */
-	CLIPPED,  /* the mixture, clipped to 0 .. minimum */
+	UNBIASED, /* the estimate of qs_estimate_unbiased() */
+	CLIPPED,  /* the unbiased estimate, clipped to 0 .. minimum */
 	WAYS
 };
 
@@ -112,7 +112,7 @@ measure(const subject *s, double theta, double load, uint32_t seeds)
 	return t;
 }
 
-/* ---- checks of the default structure ---- */
+/* ---- checks of sub_warp ---- */
 
 static void
 check_ratio(const char *what, const double *sum, int way, double most)
@@ -157,7 +157,7 @@ write_name(FILE *out, double theta)
 
 /* Check sub_warp with all data and loads, and write the data of the figure. */
 static void
-default_structure(void)
+check_sub_warp(void)
 {
 	FILE *data = report_open("overload.dat");
 	size_t i, k;
@@ -176,7 +176,7 @@ default_structure(void)
 	fclose(data);
 }
 
-/* Write the table of all structures, for two loads of uniform keys and two of skewed keys. */
+/* Write the table of all structures, for uniform and Zipf keys at two loads. */
 static void
 all_structures(void)
 {
@@ -211,6 +211,6 @@ all_structures(void)
 void
 accuracy_overload(void)
 {
-	default_structure();
+	check_sub_warp();
 	all_structures();
 }

@@ -24,7 +24,7 @@
 typedef struct peer_entry
 {
 	uint64_t key;
-	int64_t lower;    /* a certain lower bound; 0: the structure has none */
+	int64_t lower;    /* a guaranteed lower bound; 0: the structure has none */
 	int64_t estimate; /* the estimate by which the structure orders its keys */
 } peer_entry;
 
@@ -60,7 +60,7 @@ typedef struct peer_kind
 	/* Write the keys that the structure names, at most PEER_ENTRIES; NULL: it names none. */
 	uint32_t (*list)(void *peer, peer_entry *entry);
 
-	/* Return an upper bound of the weight of any unlisted key; NULL: no certain bound exists. */
+	/* Return an upper bound of the weight of any unlisted key; NULL: no bound is guaranteed. */
 	int64_t (*bound)(const void *peer);
 
 	uint64_t (*bytes)(const void *peer);
@@ -168,8 +168,9 @@ extern peer_errors
 peer_measure(const peer_kind *kind, const void *peer, const stream *s, uint32_t from, uint32_t to);
 
 /*
- * Return the errors of all keys over several seeds, which replace the order's seed: means, and the
- * median of the worst errors.  Checks that no structure exceeds the order's bytes.
+ * Return errors of all keys over several seeds, which replace order->seed.  "mean" and "most_of"
+ * are means, "worst" is a median, and other members are 0.  Checks that no structure exceeds
+ * order->bytes, unless order->low is set.
  */
 extern peer_errors peer_over_seeds(const peer_kind *kind, const peer_order *order);
 

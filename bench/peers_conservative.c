@@ -6,7 +6,7 @@
  * raises only counters below estimate + w, to this value (Estan and Varghese, "New Directions in
  * Traffic Measurement and Accounting", 2002).  Estimates are never below the true weight and never
  * above Count-Min's estimates.  The counters depend on the order of the added rows.  No key can be
- * removed.  The sum of two sketches has upper bounds, but is not the sketch of all rows.
+ * removed.  The sum of two sketches returns upper bounds, but is not the sketch of all rows.
  *
  * bench/peers_conservative.c
  */

@@ -5,8 +5,8 @@
  * A key adds its weight to one signed counter in each of d rows, with a sign that the key's hash
  * determines.  The estimate is the median of these counters, each multiplied by its sign (Charikar,
  * Chen and Farach-Colton, "Finding Frequent Items in Data Streams", 2002).  The counter of each row
- * is unbiased, with the variance (F2 - f * f) / width, where F2 is the sum of the squares of all
- * weights.  No weight is negative, so a negative median is reported as 0.
+ * is unbiased, with the variance (F2 - f * f) / width.  f is the key's weight, and F2 is the sum of
+ * the squares of all keys' weights.  No weight is negative, so a negative median is reported as 0.
  *
  * bench/peers_count_sketch.c
  */

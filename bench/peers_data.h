@@ -21,7 +21,7 @@ typedef struct stream
 	int64_t total;   /* the sum of all weights */
 
 	uint32_t keys;    /* number of distinct keys */
-	uint64_t *key;    /* distinct keys, the most frequent first */
+	uint64_t *key;    /* distinct keys, in descending order of "count" */
 	int64_t *count;   /* total weight of each key */
 	uint32_t *by_key; /* indexes of keys, in ascending order of the keys */
 } stream;
@@ -29,7 +29,7 @@ typedef struct stream
 /*
  * Make about "rows" rows in random order.  The frequency of the i-th of "keys" keys is proportional
  * to (i + 1) ^ -theta.  If weighted, each row has a weight of 1 to 1023 around a mean that depends
- * on the key, so the most frequent keys are not the heaviest.
+ * on the key, so the most frequent keys need not be the heaviest.
  */
 extern void
 stream_zipf(stream *s, uint32_t keys, double rows, double theta, bool weighted, uint64_t seed);

@@ -60,7 +60,7 @@ init_dense(qs_sketch *sk, int structure, uint32_t depth, uint64_t bytes, uint64_
 												 .masks = 1024,
 												 .seed = seed }));
 	qs_init(sk, &p, &bench_memory);
-	sk->keys.family = 1; /* any family, because only an empty sketch has none */
+	sk->keys.family = 1; /* any number but 0, which marks a sketch without keys */
 	bench_check(qs_make_dense(sk));
 }
 

@@ -4,7 +4,7 @@
  *
  * A value that is too large for a row is stored outside of the row, compressed by pglz if
  * compression makes the value smaller.  pg_column_size() counts the compressed data, and four bytes
- * for their length.  Of the files of this benchmark, only this file includes PostgreSQL.
+ * for their length.  Of the files of this benchmark, only this file includes PostgreSQL's headers.
  *
  * bench/peers_pglz.c
  */

@@ -18,8 +18,8 @@
 #define MOST 500
 
 /*
- * Indexes in peer_sizes of the first and the last size.  In a smaller size only the list fits, and
- * in 4 MB all keys are right.
+ * Indexes in peer_sizes of the first and the last size.  A list of MOST keys takes most of 16 kB,
+ * and in 4 MB nearly all keys are right.
  */
 #define FIRST 1
 #define LAST  4

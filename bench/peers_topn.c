@@ -8,8 +8,8 @@
  * the true counts, but may be too low by any amount.  The original accepts no weights; this file
  * adds weights to the counts.
  *
- * The bytes of 3 n counters in the layout of peers_list.h count.  The extension takes more
- * bytes: 256 for each key, and JSON texts.
+ * The size of the structure is the bytes of 3 n keys in the layout of peers_list.h.  The extension
+ * takes more bytes: 256 for each key, and JSON texts.
  *
  * bench/peers_topn.c
  */

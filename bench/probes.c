@@ -3,8 +3,8 @@
  *		Checks how often an error bound holds for all of many keys together, over many seeds.
  *
  * The program makes sketches of 200 seeds for each structure, and probes each sketch with all of
- * its keys.  A seed holds if no key's estimate exceeds its count by more than the error for this
- * number of probes.  The fraction of seeds that hold must be at least the confidence, except for
+ * its keys.  A seed holds if no key's estimate exceeds its count by more than the error for as many
+ * probes as keys.  The fraction of seeds that hold must be at least the confidence, except for
  * chance.  One stream has Zipf's frequencies.  The second stream has a few heavy keys: a key that
  * shares all of its counters with a heavy key is estimated by the heavy key's count.
  *
@@ -29,7 +29,7 @@
 
 #define MANY_KEYS 1000000
 #define MANY_ROWS 20e6
-#define PICKED    1000 /* number of keys with the largest estimates */
+#define PICKED    1000 /* number of keys in the group with the largest estimates */
 
 #define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 
@@ -191,8 +191,9 @@ compare_estimates(const void *a, const void *b)
 }
 
 /*
- * Write how many lower bounds are above the true count, among all keys and among the keys with the
- * largest estimates.  Also write the wrong bound whose estimate is largest.
+ * Write the error, and how many lower bounds are above the true count, among all keys and among the
+ * PICKED keys with the largest estimates.  Also write the wrong bound whose estimate is largest,
+ * and how many of the PICKED keys have a lower bound above 0.
  */
 static void
 report_bounds(FILE *out, const workload *w, const int64_t (*estimate)[2], int64_t error)

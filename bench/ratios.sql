@@ -3,9 +3,9 @@
 \i timing.sql
 
 -- For a target "at most" the ratio is time / rival's time, for "at least" it is
--- rival's time / time.  In each turn the query runs right before or after its
--- rival, because the speed of a shared machine changes.  The median of all
--- turns' ratios counts.
+-- rival's time / time.  In each turn the query runs right before its rival,
+-- because the speed of a shared machine changes.  The median of all turns'
+-- ratios counts.
 CREATE TABLE benchmarks (
     id       int GENERATED ALWAYS AS IDENTITY,
     what     text,
@@ -19,8 +19,9 @@ CREATE TABLE benchmarks (
 );
 CREATE TABLE timings (id int, ms float8, rival_ms float8);
 
--- Runs all queries in turn, after one turn that only warms up.  Long queries run
--- only two turns, because other work hardly changes their times.
+-- Runs each query and its rival once per turn, after one turn that only warms up.
+-- From turn 3 on, skips a query if it and its rival took more than 12 s so far,
+-- because other load on the machine hardly changes such long times.
 CREATE FUNCTION run_benchmarks(turns int) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     b benchmarks;

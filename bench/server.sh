@@ -5,7 +5,7 @@
 
 hardware() {
 	local model memory
-	# lscpu needs /sys, which a copy of a release (chroot.sh) lacks
+	# lscpu needs /sys, which the file system of test/chroot.sh lacks
 	model=$(lscpu 2>/dev/null | sed -n 's/^Model name: *//p' | head -n 1)
 	model=${model:-$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)}
 	memory=$(awk '/^MemTotal/ { printf "%.0f GiB", $2 / 1048576 }' /proc/meminfo)
@@ -43,7 +43,7 @@ bench_server() {
 	cd "$SOURCE/bench"
 }
 
-# The measurements that were not possible, as the written page names them.
+# Descriptions of the measurements that were not possible, for the page.
 left_out=()
 leave_out() {
 	left_out+=("$1")

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 #
 # Runs the benchmark of the sets family and writes docs/engineering/sets-performance.md, except
-# the tables that "make sets-joins" and "make sets-bench-sql" write.  Targets are only
-# printed.  With names of sections as arguments, only prints these sections.
+# the tables that "make sets-joins" and "make sets-bench-sql" write.  The section "targets" is
+# printed, not written.  With names of sections as arguments, prints these sections and writes
+# nothing.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# Compares finding all pairs of sets with AllPairs and PPJoin: "make sets-joins".  Writes
-# its tables into docs/engineering/sets-performance.md, and the figure sets-joins.svg.
+# Compares qsketch's search for all pairs of sets with AllPairs and PPJoin: "make sets-joins".
+# Writes tables into docs/engineering/sets-performance.md, and the figure sets-joins.svg.
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
 # Compares the sets family inside PostgreSQL with intarray, a self-join in SQL and DuckDB:
-# "make sets-bench-sql".  Writes its table into docs/engineering/sets-performance.md.  The
-# table leaves out and names rivals that are not installed.
+# "make sets-bench-sql".  Writes its table into docs/engineering/sets-performance.md.  Rivals that
+# are not installed are left out of the table, and are named below it.
 #
 #	ROWS (10000000)     rows of which a collection is built
 #	DRAWS (10000000)    draws for each of the two stored arrays
@@ -27,7 +27,8 @@ row() {
 	}'
 }
 
-# compare WHAT KEY MOST_ID MIN_COUNT MS TARGET: compares DuckDB's pairs with the pairs in "ours".
+# compare WHAT KEY MOST_ID MIN_COUNT MS TARGET: compares DuckDB's pairs with the pairs that
+# sets.sql wrote into the file "ours".
 compare() {
 	local answer same=no
 	answer=$(duckdb sets-duckdb.js "$folder/session.csv" 2 "$3" "$4") # pairs, sums, milliseconds

@@ -1,8 +1,8 @@
--- Compares the sets family inside PostgreSQL with its rivals.  Run by sets.sh.
--- :sessions is the file of the data, :rows and :draws are the numbers of rows and
+-- Compares the sets family inside PostgreSQL with its rivals.  sets.sh runs this script.
+-- $SESSIONS is the file of kosarak, :rows and :draws are the numbers of rows and
 -- draws, and each query runs :turns times.
 --
--- Prints a Markdown table; every result is compared with the rival's.
+-- Prints a Markdown table, and checks every result.
 
 SET client_min_messages = warning;
 CREATE EXTENSION qsketch;
@@ -28,8 +28,8 @@ INSERT INTO benchmarks (what, query, rival, bound, target, settings, holds) VALU
 ('ordinary plan', 'SELECT qsets_count(qsets_agg(s, e)) FROM member', 'SELECT count(*) FROM member', '<=', 5,
  '{qsketch.enable_columnscan, off}', 'SELECT c = (SELECT qsets_agg(s, e) FROM member WHERE e IS NOT NULL) FROM made');
 
--- Sets similar to one of 5,000 products that 40,000 customers bought.  The times exclude the
--- preparation of the collection, because the first two runs do not count.
+-- A search for the products similar to one product, among 5,000 products that 40,000 customers
+-- bought.  The second run prepares the collection, but hardly changes the median of all runs.
 CREATE UNLOGGED TABLE bought AS SELECT DISTINCT i % 5000 AS product, (random() ^ 2 * 40000)::integer AS customer FROM generate_series(1, 500000) AS i;
 CREATE INDEX ON bought (product, customer);
 CREATE INDEX ON bought (customer, product);
@@ -60,7 +60,7 @@ INSERT INTO benchmarks (what, query, rival, bound, target, holds) VALUES
  'SELECT qsets_intersect_count(a, b) = icount(a & b) AND qsets_intersect(a, b) = a & b FROM stored');
 \endif
 
--- kosarak's first 6,000 sessions against the self-join, which runs once.
+-- Compares the pairs of kosarak's first 6,000 sessions with a self-join, which runs once.
 \if :kosarak
 CREATE TABLE line (id integer GENERATED ALWAYS AS IDENTITY, items text);
 \copy line (items) FROM PROGRAM 'cat "$SESSIONS"'

@@ -6,7 +6,7 @@
  */
 #include "sets_allpairs.h"
 
-/* Count a common element.  A set with a first common element becomes a candidate. */
+/* Count a common element.  With its first common element, set y becomes a candidate. */
 QB_INLINE uint64_t
 meet(prefix_join *j, uint64_t behind, uint64_t at, uint64_t candidates)
 {

@@ -64,7 +64,7 @@ extern void free_two(two_sets *s);
 typedef struct outcome
 {
 	double prepare;
-	double count; /* seconds of counting, scaled to all rows */
+	double count; /* seconds of counting, scaled to all pairs */
 	uint64_t pairs;
 	uint64_t bytes;
 	uint64_t sum; /* sum_of_pairs() of all pairs; set by summed_pairs() */

@@ -61,8 +61,8 @@ extern void data_collection(qset_collection *c, const recipe *r, uint64_t seed);
 extern void data_drawn(qset_collection *c, const recipe *r, uint64_t seed, int threads);
 
 /*
- * Load the first "sessions" sessions of kosarak, or the neighbours in email-Enron.  False: the data
- * do not exist.
+ * Load the first "sessions" sessions of kosarak, or the neighbours in email-Enron.  Returns false
+ * if the data do not exist.
  */
 extern bool data_kosarak(qset_collection *c, uint64_t sessions);
 extern bool data_enron(qset_collection *c);

@@ -3,8 +3,8 @@
  *		All pairs above a Jaccard index: method "auto" compared with AllPairs and PPJoin.
  *
  * All three joins read the same collection and return the same pairs with the same counts, which a
- * sum of hashes checks for every input.  The time includes ordering, indexing and choosing.  The
- * joins run alternately, on one thread.
+ * sum of hashes checks for every input.  The time includes ordering, indexing and the choice of the
+ * method.  The joins run alternately, on one thread.
  *
  * Prints a table by least Jaccard index.  Writes its times, and times by number of sets, to
  * build/bench/sets-joins.dat for gnuplot.

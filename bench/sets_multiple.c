@@ -1,6 +1,6 @@
 /*
  * sets_multiple.c
- *		All pairs: the paper's methods, its Figs. 7 and 8.
+ *		The paper's methods for all pairs (the paper's Figs. 7 and 8).
  *
  * Methods that count pair after pair would take hours for all pairs.  So these methods count rows
  * at equal distances, and their time is scaled up to all pairs.

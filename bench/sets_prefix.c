@@ -52,7 +52,7 @@ zeroed(uint64_t count, size_t size)
 	return p;
 }
 
-/* Sort the numbers 0 .. count - 1 by a small key, then by number, by a counting sort. */
+/* Sort the numbers i = 0 .. count - 1 by key[i], then by i: a counting sort, for small keys. */
 static uint32_t *
 sorted_by(const uint32_t *key, uint64_t count, uint64_t most)
 {
@@ -136,7 +136,7 @@ required(const qset_filter *f, uint64_t x, uint64_t y)
 	return (f->numerator * (x + y) + whole - 1) / whole;
 }
 
-/* Return how many elements of a set are put into the index.  No later set is smaller. */
+/* Return how many elements of a set the index needs, because no later set is smaller. */
 static uint64_t
 indexed(const prefix_join *j, uint64_t set)
 {
@@ -237,8 +237,8 @@ prefix_enter(prefix_join *j, uint64_t x)
 /* ---- verification ---- */
 
 /*
- * Merge a and b, and add their common elements to "common".  Returns 0 if "needed" cannot be
- * reached.
+ * Merge a and b.  Returns "common" plus the number of common elements of a and b, or 0 if this sum
+ * is less than "needed".
  */
 static uint64_t
 merge_at_least(const uint32_t *a, const uint32_t *a_end, const uint32_t *b, const uint32_t *b_end,

@@ -39,11 +39,12 @@ typedef struct pair_sink
 	uint64_t sum;   /* sum of hashes of these pairs, independent of their order */
 } pair_sink;
 
-/* Return a sum of hashes of pairs: of both sets, common elements and union. */
+/* Return the sum of the pairs' hashes.  A hash covers all members of a qset_pair. */
 extern uint64_t sum_of_pairs(const qset_pair *pair, uint64_t count);
 
 /*
- * Count the pairs of the array, and empty the array; called when the array is full, and at the end.
+ * Count the pairs of the array, and empty the array.  Called when the array is full, and at the end
+ * of a join.
  */
 extern void flush_pairs(pair_sink *sink);
 
@@ -80,7 +81,7 @@ extern void prefix_enter(prefix_join *j, uint64_t x);
 
 /*
  * Count the common elements of x and its candidate y; common[y] common elements in the prefixes are
- * already counted.  Add the pair to the sink if it passes.
+ * already counted.  Add the pair to the sink if enough elements are common.
  */
 extern void prefix_verify(const prefix_join *j, uint64_t x, uint32_t y, pair_sink *sink);
 

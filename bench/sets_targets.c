@@ -53,7 +53,7 @@ target_kosarak(void)
 	all = best_pairs(&r, 1, 2, 5);
 	print_target("kosarak, all pairs with at least 20 in common, 2 threads, from memory",
 				 all.prepare + all.count, "s", 1.0);
-	/* all sessions and common elements are counted, but few pairs are returned */
+	/* the common elements of all sessions are counted, but few pairs are returned */
 	r = request_of(&c, 1, 1, QSET_INDEX, QSET_VARIANT_OFF);
 	index = best_pairs(&r, 1, 1, 5);
 	r.method = QSET_HYBRID;

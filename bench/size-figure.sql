@@ -4,8 +4,8 @@ SET client_min_messages = warning;
 DROP EXTENSION IF EXISTS qsketch CASCADE;
 CREATE EXTENSION qsketch;
 
--- Returns the bytes of a sketch of n keys.  The template is a constant of the
--- query.
+-- Returns the bytes of a sketch of n keys.  format() makes the template a constant
+-- of the query.
 CREATE FUNCTION pg_temp.bytes(structure text, size text, n int) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     bytes bigint;

@@ -73,8 +73,8 @@ theory_thread(uint32_t depth, double load)
 /* ---- buckets, depth 3 ---- */
 
 /*
- * Mean numbers of keys that share with a key all three counters, two given counters, or one given
- * counter.
+ * Mean numbers of other keys that share all three counters, exactly two given counters, or exactly
+ * one given counter with a key.
  */
 typedef struct meetings
 {
@@ -109,8 +109,8 @@ cell_meetings(meetings k, double z)
 
 /*
  * Return the sum over v of the chance that all three counters reach v.  Counter i reaches v with
- * chance reach[v][shared_i], where shared_i is its count from keys that share two or all three
- * counters.
+ * chance reach[v][shared_i], where shared_i is the number of keys that share counter i and at least
+ * one more counter.
  */
 static double
 sum_of_minimum(meetings k, double reach[][COUNTS], uint32_t values)
@@ -184,8 +184,8 @@ spread(uint32_t z, uint32_t first, uint32_t rest, double fits[COUNTS])
 }
 
 /*
- * Return the error of slim counters: the maximum of the other cells and of the key's own cell,
- * which counts the key.
+ * Return the error of slim counters.  A counter's value is the maximum of its cells.  The key's own
+ * cell also counts the key.
  */
 static double
 error_of_slim(meetings k, uint32_t z)

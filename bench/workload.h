@@ -58,8 +58,8 @@ typedef struct subject
 } subject;
 
 /*
- * Make an empty sketch of depth 3 with the device memory of this load: the weight per counter of a
- * row of the thread sketch with equal memory.
+ * Make an empty sketch of depth 3 whose device memory follows from "rows", the total weight, and
+ * from the load: the weight per counter in one row of the thread sketch with equal memory.
  */
 extern void subject_init(qs_sketch *sk, const subject *s, double rows, double load, uint64_t seed);
 

@@ -336,9 +336,9 @@ bring_rows(const qs_cuda_copy_rows *rows, uint32_t chunks, uint64_t keys, uint64
  *
  * A block tests the rows of a tile, and adds the number of rows that pass to a counter in device
  * memory.  The old value of the counter is the offset of the block's keys.  Blocks run in any
- * order, so the order of keys varies between executions.  A warp writes its keys one after another.
- * The second number of a pair is the value of a tested column in the same row.  For pairs each
- * warp, not each block, adds to the counter.
+ * order, so the order of keys varies between executions.  A warp writes its keys to consecutive
+ * addresses.  The second number of a pair is the value of a tested column in the same row.  For
+ * pairs each warp, not each block, adds to the counter.
  *
  * Floor: each row reads 8 bytes per tested column.  Each key reads 8 bytes and writes 8 bytes.
  * Each pair reads 16 bytes and writes 16 bytes.

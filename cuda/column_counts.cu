@@ -12,7 +12,7 @@
  *
  * Floor: 8 bytes read for each key.
  *
- * SQL: aggregates on cached columns, whose states stay explicit if there are few distinct keys.
+ * SQL: aggregates on cached columns.  Their states stay explicit if there are few distinct keys.
  * Aggregates with GROUP BY use count_many.
  *
  * cuda/column_counts.cu

@@ -227,10 +227,10 @@ extern "C"
 						  uint64_t *index);
 
 		/*
-		 * Add one slice to the sum of the device's range of keys.  The first call adds the slice
-		 * of the device's own list.  Lists of other devices are only read; several devices may
-		 * read a list at the same time.  QB_NO_MEMORY: the memory of "exact" is too small for its
-		 * list and the sum.
+		 * Add one slice to the sum of the device's range of keys.  The first call must add the
+		 * slice of the device's own list.  Lists of other devices are only read; several devices
+		 * may read a list at the same time.  QB_NO_MEMORY: the memory of "exact" is too small for
+		 * its list and the sum.
 		 */
 		qb_status (*join)(qs_cuda_exact *exact, const qs_cuda_exact_slice *slice);
 

@@ -302,8 +302,8 @@ find(qs_cuda_exact *e, const int64_t *bound, uint32_t bounds, uint64_t *index)
 /* ---- a range of the keys of all devices ---- */
 
 /*
- * Copy a slice of the list of a device that is no peer, behind the list and the sum of "e".  *slice
- * becomes the copy.
+ * Copy *slice, a part of the list of a device that is no peer, to the arrays of "e", behind the
+ * list and the sum.  *slice becomes the copy.
  */
 static qb_status
 copy_slice(qs_cuda_exact *e, key_list *slice, const qs_cuda *there)

@@ -2,10 +2,11 @@
  * copy.cu
  *		Copies between host memory and a device, and between devices.
  *
- * A backend reads a value in pieces of at most 256 kB, the size of a slot.  If the device is idle,
- * one kernel writes the pieces of several slots to their page-locked memory, so the worker need not
- * queue a copy for each piece.  If other kernels run, this kernel might have to wait for a
- * multiprocessor, so the pieces are copied one by one.  Floor: each byte crosses the bus once.
+ * A backend reads a value in pieces of at most 256 kB, the size of a slot in PostgreSQL's shared
+ * memory.  If the device is idle and the slots are page-locked, one kernel writes pieces to several
+ * slots, so the worker need not queue a copy for each piece.  If other kernels run, this kernel
+ * might have to wait for a multiprocessor, so the pieces are copied one by one.  Floor: each byte
+ * crosses the bus once.
  *
  * SQL: every query that makes a sketch or a filter on a GPU.
  *

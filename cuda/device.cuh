@@ -2,9 +2,9 @@
  * device.cuh
  *		What all families share: a device on the host side, and small functions of kernels.
  *
- * One stream runs all kernels of a device in order.  Two more streams copy data to the device and
- * back.  qs_device_take() and qs_device_alloc() allocate device memory and count its bytes, so the
- * statistics show a leak.
+ * One stream runs all kernels of a device in order, except copy_spans (copy.cu).  Two more streams
+ * copy data to the device and back.  qs_device_take() and qs_device_alloc() allocate device memory
+ * and count its bytes, so the statistics show a leak.
  *
  * Errors: QS_CUDA_TRY makes a CUDA call.  If the call fails, the macro stores the error in the
  * qs_cuda and returns from the function.  qs_launched() checks a launch; qs_launch() launches a
@@ -91,7 +91,7 @@ struct qs_cuda
 #define QS_RESULT_WORDS  512
 #define QS_SCRATCH_WORDS 4096
 
-/* ---- device.cu, and copies: copy.cu ---- */
+/* ---- device.cu and copy.cu ---- */
 
 /* Store an error, and return its status; QB_OK for cudaSuccess. */
 extern qb_status qs_cuda_note(qs_cuda_error *error, cudaError_t code, const char *call);
@@ -380,7 +380,8 @@ qs_keep(qb_status status, Object **object, void (*destroy)(Object *))
  * in pinned memory are copied directly.  Floor: the bus carries 8 bytes per key (16 with weights),
  * and the key's answer.  The bus takes longer than most kernels.
  *
- * A slot has the keys of a piece of a batch, followed by their weights or answers.
+ * A slot has the keys of a piece of a batch, or of several batches, followed by their weights or
+ * answers.
  *
  * qs_for_pieces() copies and processes a whole batch.
  */
@@ -484,7 +485,7 @@ qs_for_pieces(qs_cuda *gpu, const qs_host_batch *b, Work work)
 	return qs_wait(gpu, gpu->in);
 }
 
-/* ---- the bits in which keys differ: a radix sort can skip all other bits ---- */
+/* ---- the range of bits in which keys differ: a radix sort can skip the bits outside ---- */
 
 /*
  * Bits that are set in any key, and bits that are set in all keys.  The keys of most columns differ

@@ -32,7 +32,7 @@ struct qf_view
 struct qf_cuda_filter
 {
 	qs_cuda *gpu;
-	qf_filter state; /* parameters, keys and rows; the bits are in the view */
+	qf_filter state; /* parameters, types of keys, number of rows; "view" has the bits */
 	qf_view view;
 };
 

@@ -3,9 +3,9 @@
  *		Blocked Bloom filters on the device: insertion of rows, and lookups.
  *
  * Insertion.  A small batch is inserted into the filter in device memory directly (warp_insert).
- * If the filter fits into a block's shared memory, each block fills a filter in shared memory, and
- * at the end ORs it into the filter in device memory.  A large batch for a larger filter is
- * partitioned first (sort_keys, fill_tiles).
+ * For a large batch, if the filter fits into a block's shared memory, each block fills a filter in
+ * shared memory, and at the end ORs it into the filter in device memory.  A large batch for a
+ * larger filter is partitioned first (sort_keys, fill_tiles).
  *
  * Lookups.  A warp copies the lines of 32 keys to shared memory, four lanes per line.  Then each
  * lane tests the bits of its key.  L1 serves one line per clock, and a thread that loaded its line

@@ -5,15 +5,16 @@
  * Frequency filters.  A thread computes the first draw of a row by two mixes.  If k p is small, the
  * first draw of most rows shows that the row sets no bit.  All other rows are busy, and wait in a
  * queue of their warp.  When the queue has 32 rows, each lane makes the draws of one row, so that
- * no lane idles.  The table of gaps (qf_gaps) is in shared memory.
+ * no lane idles.  The queue is not used for rows with copies.  The table of gaps (qf_gaps) is in
+ * shared memory.
  *
  * Bloom filters.  A thread sets all positions of a row's key.  Blocked filters
  * are in filter_blocked.cu.
  *
- * Bits.  A bit is read before it is set, because reading costs less than an atomic.  Bits are never
- * cleared, so a stale 0 only causes a superfluous atomic.  If the filter fits into a block's shared
- * memory, and the batch sets enough bits (BITS_PER_BYTE), each block fills a filter in shared
- * memory, and at the end ORs its words into the filter in device memory.
+ * Bits.  A bit in device memory is read before it is set, because reading costs less than an
+ * atomic.  Bits are never cleared, so a stale 0 only causes a superfluous atomic.  If the filter
+ * fits into a block's shared memory, and the batch sets enough bits (BITS_PER_BYTE), each block
+ * fills a filter in shared memory, and at the end ORs its words into the filter in device memory.
  *
  * Floor per row: k p + 1 draws, and for each bit one random access to L2.
  *
@@ -108,7 +109,7 @@ set_by_steps(const qf_view &v, uint64_t q, uint64_t h, uint64_t base, Bits bits)
 	}
 }
 
-/* How rows of frequency filters set bits. */
+/* How rows without copies set bits in frequency filters. */
 struct drawn_rows
 {
 	static const bool draws = true;

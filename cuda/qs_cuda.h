@@ -6,9 +6,9 @@
  * device memory: sketch_cuda.h, filter_cuda.h, sets_cuda.h, column_cuda.h.
  *
  * The worker inside PostgreSQL calls a device only through a table of operations (qs_device_ops).
- * Each family's header declares the table of the family.  An operation is described by its comment
- * in the table.  Without a comment, the function whose type the operation has describes it.
- * Emulated devices of tests have tables and a struct qs_cuda of their own.
+ * Each family's header declares the table of the family.  A comment in the table describes an
+ * operation.  An operation without a comment has the type of a function, and does what the comment
+ * of this function says.  Emulated devices of tests have tables and a struct qs_cuda of their own.
  *
  * Functions that can fail return a qb_status: QB_NO_MEMORY if the device has too little memory,
  * QB_DEVICE_ERROR for any other error of CUDA.  After a failure qs_cuda_last_error() has the

@@ -198,8 +198,8 @@ qset_cuda_sets_copy(qs_cuda *gpu, const qset_cuda_sets *from, qset_cuda_sets **t
  * each list has its sets in ascending order.  "rest" has, for each element of a set, the index
  * behind the set's entry in the element's list, and the end of this list.  So a search that needs
  * only later sets need not look up the element.  Floor: the sort makes one pass for every 8 bits of
- * the universe, and each pass reads and writes 8 bytes per element.  In addition, the 8 bytes of
- * "rest" of each element write a random sector of 32 bytes.
+ * the universe, and each pass reads and writes 8 bytes per element.  In addition, writing "rest"
+ * costs one random sector of 32 bytes per element.
  *
  * The lengths of the lists give the number of elements of each degree.  These numbers decide which
  * elements become columns of bits.
@@ -359,7 +359,7 @@ count_bins(qset_cuda_sets *s)
 	if (!s->index.bin)
 		return QB_NO_MEMORY;
 	QS_TRY(qset_workspace(
-		gpu, bytes, &bin)); /* the stream runs this after the sort, which used the workspace */
+		gpu, bytes, &bin)); /* the sort used the workspace, too, but is earlier in the stream */
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(bin, 0, bytes, gpu->stream));
 	QS_TRY(qs_launch(gpu, count_degrees, s->universe, s->index.start, s->universe, s->sets + 1,
 					 (qs_u64 *) bin));

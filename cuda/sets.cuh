@@ -5,13 +5,13 @@
  * Common elements are counted for a *strip* of rows at a time:
  *
  *	sets_product.cu		computes a strip of counts from bit matrices
- *	sets_techniques.cu	computes a strip of counts, one pair after another (the paper)
+ *	sets_techniques.cu	computes a strip of counts by the paper's methods, one pair after another
  *	sets_rows.cu		adds the lists of the inverted index to the strip's counts, one row at a
  *						time, and writes the pairs that pass the filter
  *
- * So all methods end with the kernel of sets_rows.cu.  Method index uses lists, and for "top" with
- * many columns also a strip.  Method hybrid uses a strip and lists.  All other methods use only a
- * strip.
+ * So all methods end with the kernel of sets_rows.cu.  Method index uses lists.  With "top" and
+ * many columns it also uses a strip.  Method hybrid uses a strip and lists.  All other methods use
+ * only a strip.
  *
  * cuda/sets.cuh
  */
@@ -36,7 +36,7 @@ struct qset_memory
 	} array[QSET_ARRAYS];
 };
 
-/* Allocate a zeroed array, within the limit.  qset_free() frees all arrays. */
+/* Allocate a zeroed array, within the device's memory limit.  qset_free() frees all arrays. */
 extern qb_status qset_alloc_bytes(qset_memory *m, uint64_t bytes, void **pointer);
 extern void qset_free(qset_memory *m);
 
@@ -50,8 +50,8 @@ qset_alloc(qset_memory *m, uint64_t count, Item **array)
 /* The inverted index: for each element, the ascending list of the sets with this element. */
 struct qset_index
 {
-	uint32_t *start; /* start of each list, and the end; universe + 1 items */
-	uint2 *rest; /* for each element of a set: begin and end of the list behind the set's entry */
+	uint32_t *start; /* start of each list, and end of the last list; universe + 1 items */
+	uint2 *rest; /* for each element of a set: begin and end of its list behind the set's entry */
 	void *list;  /* the lists: set numbers of 2 bytes if qset_short_list(), else of 4 bytes */
 	bool built;
 	uint64_t *bin; /* in host memory: number of elements of each degree; sets + 1 items */
@@ -96,8 +96,8 @@ struct qset_strip
 #define QSET_BIT_WORDS 16
 
 /*
- * qset_workspace() returns workspace within the limit.  qset_device_room() returns how many bytes
- * may still be allocated.
+ * qset_workspace() returns workspace within the device's memory limit.  qset_device_room() returns
+ * how many bytes may still be allocated.
  */
 extern qb_status qset_workspace(qs_cuda *gpu, uint64_t bytes, uint8_t **pointer);
 extern qb_status qset_device_room(qs_cuda *gpu, uint64_t *bytes);
@@ -176,7 +176,10 @@ struct qset_pairwise
 extern qb_status
 qset_probe_words(qs_cuda *gpu, const qset_pairwise *p, uint64_t rows, uint64_t *words);
 
-/* strip = the counts of all its pairs, computed one pair after another. */
+/*
+ * Count the strip's pairs, one pair after another.  The caller has set all counts to 0.  Pairs that
+ * cannot pass are not counted.
+ */
 extern qb_status qset_pairwise_count(qs_cuda *gpu, const qset_pairwise *p, const qset_strip *strip);
 
 /* ---- sets_rows.cu ---- */
@@ -189,7 +192,7 @@ struct qset_output
 	uint64_t *start;  /* for each unit: index of its first pair */
 	uint32_t *found;  /* for each unit: number of its pairs */
 	uint64_t *cursor; /* number of pairs so far, including pairs that did not fit */
-	bool start_given; /* "start" is input: a unit's pairs are written from start - base on */
+	bool start_given; /* start[] is input; a unit's pairs are written from start[unit] - base on */
 	uint64_t base;
 	uint64_t first_unit; /* the first unit of this launch */
 	uint64_t units;

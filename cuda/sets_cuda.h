@@ -1,16 +1,15 @@
 /*
  * sets_cuda.h
- *		Collections of sets in the memory of NVIDIA GPUs, and all pairs of them,
- *		behind a plain C interface.
+ *		Collections of sets in the memory of NVIDIA GPUs, and searches for pairs of sets, behind a
+ *		plain C interface.
  *
  * A qset_cuda_sets is a collection on a device: the elements of each set as numbers, as in
  * src/sets/collection.h, without ids and without the values of elements.  A qset_cuda_pairs is a
  * search for the pairs of sets that pass a filter.  Every method returns the pairs that
  * src/sets/pairs.h returns, in the order of src/sets/pairs.h.
  *
- * Limits: a collection has at most 2^32 - 1 elements (QB_TOO_MANY);
- * collections and the methods' tables must fit into the device's memory
- * (QB_NO_MEMORY).
+ * Limits: a collection has at most QSET_MAX_SETS sets, and at most 2^32 - 2 elements (QB_TOO_MANY).
+ * Collections and the methods' tables must fit into the device's memory (QB_NO_MEMORY).
  *
  * Statuses and errors are as in qs_cuda.h.
  *
@@ -49,7 +48,10 @@ extern "C"
 	extern qb_status
 	qset_cuda_sets_copy(qs_cuda *gpu, const qset_cuda_sets *from, qset_cuda_sets **to);
 
-	/* Make the collection's index.  Without this call the first search makes the index. */
+	/*
+	 * Make the collection's index.  Without this call the first search that has the collection as
+	 * columns makes the index.
+	 */
 	extern qb_status qset_cuda_sets_index(qset_cuda_sets *s);
 
 	extern void qset_cuda_sets_destroy(qset_cuda_sets *s);
@@ -86,10 +88,10 @@ extern "C"
 		int method;
 		uint64_t heavy_degree; /* hybrid: least degree of elements with columns of bits */
 		uint64_t heavy;        /* number of elements with columns of bits */
-		uint64_t strips;       /* a number that changes as the search advances */
+		uint64_t strips;       /* number of strips that the search has started */
 		double expected_ms;    /* estimated before the search, for all rows */
 		double index_ms;       /* to make the index; 0: the collection already had it */
-		double product_ms;     /* to make and multiply the bits, or to count pair by pair */
+		double product_ms;     /* to make bit matrices, and to compute the counts of strips */
 		double rows_ms;        /* to add lists, and to filter */
 	} qset_cuda_report;
 
@@ -164,12 +166,12 @@ extern "C"
 
 	typedef enum qset_cuda_array
 	{
-		QSET_CUDA_ROW_IDS,      /* of the rows, before sorting: int64 */
-		QSET_CUDA_ROW_ELEMENTS, /* of the rows, before sorting: uint64 */
-		QSET_CUDA_IDS,          /* of the collection, after sorting: int64 */
-		QSET_CUDA_OFFSETS,      /* of the collection: uint64 */
-		QSET_CUDA_RANKS,        /* of the collection: uint32 */
-		QSET_CUDA_VALUES        /* of the collection: uint64 */
+		QSET_CUDA_ROW_IDS,      /* int64 ids of the rows, before sort() */
+		QSET_CUDA_ROW_ELEMENTS, /* uint64 elements of the rows, before sort() */
+		QSET_CUDA_IDS,          /* int64 ids of the sets, after sort() */
+		QSET_CUDA_OFFSETS,      /* uint64 offsets of the sets, after sort() */
+		QSET_CUDA_RANKS,        /* uint32 numbers of the sets' elements, after sort() */
+		QSET_CUDA_VALUES        /* uint64 values of the elements, after sort() */
 	} qset_cuda_array;
 
 	/* Operations on rows. */
@@ -197,7 +199,7 @@ extern "C"
 		qb_status (*get)(const qset_cuda_memberships *memberships, qset_cuda_array array,
 						 uint64_t first, uint64_t count, void *to);
 
-		/* Return the bytes of device memory of the rows or of the collection. */
+		/* Return the bytes of device memory: of the rows, or after sort() of the collection. */
 		uint64_t (*bytes)(const qset_cuda_memberships *memberships);
 
 		/* Make a collection of the sorted rows, on their device; *to is NULL after an error. */

@@ -8,7 +8,7 @@
  * distributed over the lanes of one warp.  Within one collection only later columns are counted.
  * Their entries follow the row's entry in each list.
  *
- * Counters have 4 bytes, because shared memory has atomic additions of 4 bytes.  If the counters of
+ * Counters have 4 bytes, because atomicAdd() does not support smaller integers.  If the counters of
  * all columns do not fit into shared memory, a unit has only a block of the columns.
  *
  * cuda/sets_lists.cuh
@@ -108,7 +108,7 @@ find_slice(const task &t, const unit &u, uint64_t i, uint32_t *at, uint32_t *len
 	*length = end > *at ? end - *at : 0;
 }
 
-/* Count the entries of a slice by one warp.  Each lane has four loads in flight. */
+/* A warp counts the events of a slice of a list.  Each lane has four loads in flight. */
 template <typename Set>
 __device__ __forceinline__ void
 walk_list(const Set *list, uint32_t length, uint32_t *counter)
@@ -143,8 +143,8 @@ sum_lanes(uint32_t value)
 }
 
 /*
- * Return the index of a set bit of "bits": set bit number "below", counted from 0 at the lowest
- * bit.  This bit must exist.
+ * Return the index of the set bit of "bits" that has exactly "below" set bits below it.  This bit
+ * must exist.
  */
 __device__ __forceinline__ uint32_t
 find_bit(uint32_t bits, uint32_t below)
@@ -178,7 +178,7 @@ walk_short(const Set *list, uint32_t at, uint32_t length, uint32_t *counter)
 	uint32_t lane = qs_lane() < __popc(some) ? find_bit(some, qs_lane()) : 0;
 	uint32_t begin = __shfl_sync(QS_ALL_LANES, sum - length, lane);
 	uint32_t from = __shfl_sync(QS_ALL_LANES, at - (sum - length), lane);
-	uint32_t before = UINT32_MAX; /* number of lists that began, minus one */
+	uint32_t before = UINT32_MAX; /* number of lists that began so far, minus one */
 
 	if (qs_lane() >= __popc(some))
 		begin = UINT32_MAX;

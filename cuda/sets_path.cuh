@@ -9,9 +9,9 @@
  * piece of the path after another.  The lanes find where their slices of the piece begin.  Then
  * each lane merges its slice, one element per step.
  *
- * A step consumes the lesser of both heads.  If both heads are equal, it consumes a's head and
- * counts a common element.  So no element is counted twice where slices, pieces or shards meet.
- * NOTHING follows the last element of a set.
+ * The head of a set is its first element that was not consumed.  A step consumes the lesser head.
+ * If both heads are equal, it consumes a's head and counts a common element.  So no element is
+ * counted twice where slices, pieces or shards meet.  NOTHING follows the last element of a set.
  *
  * Floor: each element is read once, 4 bytes.  A step takes 9 instructions and one read of shared
  * memory.  Of the 32 reads of a warp, the fullest bank serves 3.5 on average.  Filling the rings,
@@ -154,7 +154,7 @@ cut_piece(const side &a, const side &b, uint32_t diagonal)
 	return low;
 }
 
-/* A lane's position: the head of each side, and its address in shared memory. */
+/* A lane's position: the heads of both sides, and the heads' addresses in shared memory. */
 struct heads
 {
 	uint32_t a, b, at_a, at_b;

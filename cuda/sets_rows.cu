@@ -1,7 +1,7 @@
 /*
  * sets_rows.cu
- *		Counts one row of pairs at a time from the inverted index, and writes the pairs that pass
- *		the filter.
+ *		Counts the pairs of one row at a time from the inverted index, and writes the pairs that
+ *		pass the filter.
  *
  * A thread block processes a unit: a row and a block of columns, with a counter for each column in
  * shared memory.  It counts the entries of the lists of the row's elements, adds the strip's
@@ -44,8 +44,8 @@ size_of(const task &t, uint32_t column)
 }
 
 /*
- * True if the pair passes qset_filter_pass() and is not a set paired with itself.  Does not test
- * "top".
+ * True if the pair is wanted: it passes qset_filter_pass(), and is not a set paired with itself.
+ * Does not test "top".
  */
 __device__ __forceinline__ bool
 is_wanted(const task &t, const unit &u, uint32_t column, uint32_t common)
@@ -92,9 +92,9 @@ struct cut
 };
 
 /*
- * Find the number at which the best "top" pairs of the unit end.  Each round counts the pairs by
- * one digit of 8 bits, beginning with the highest digit.  The rounds end when all pairs with the
- * chosen digit are among the best.
+ * Find the cut between the best "top" pairs of the unit and all other pairs.  Each round counts the
+ * pairs by one digit of 8 bits, and so finds this digit of the cut's number.  The highest digit is
+ * the first.  The rounds end early if all pairs with the digits found so far are among the best.
  */
 __device__ cut
 find_cut(const task &t, const unit &u, const uint32_t *counter)

@@ -4,7 +4,7 @@
  *		that pass.
  *
  * Opening a search allocates all its memory, within the device's limit, so an open search never
- * runs out of memory.  A small limit makes strips and pieces of pairs small.
+ * runs out of memory.  With a small limit, strips have few rows and pieces have few pairs.
  *
  * cuda/sets_search.cu
  */
@@ -77,7 +77,7 @@ bit_words(uint64_t columns)
 	return qs_ceil_div(columns > 0 ? columns : 1, 32 * QSET_BIT_WORDS) * QSET_BIT_WORDS;
 }
 
-/* Return the number of words of a bit matrix, which suffice for tiles that begin at any row. */
+/* Return how many words a bit matrix needs, so that a tile may begin at any row. */
 static uint64_t
 matrix_words(const qset_cuda_sets *s, uint64_t words)
 {
@@ -384,12 +384,13 @@ qset_cuda_pairs_bytes(const qset_cuda_pairs *p)
  * ---- strips of rows, and returning pairs ----
  *
  * A search processes its rows strip by strip.  For each strip the kernels of the method compute the
- * counts, and qset_rows_run() writes the pairs that pass in the order in which its blocks run.
- * Then qset_rows_order() copies the pairs into the order of the rows.  If not all pairs fit, the
- * rows are counted again in pieces whose pairs fit, and each pair is written to its final index.
+ * counts.  The kernel of qset_rows_run() writes the pairs that pass, in the order in which its
+ * blocks run.  Then qset_rows_order() copies the pairs into the order of the rows.  If not all
+ * pairs fit, the rows are counted again in pieces whose pairs fit, and each pair is written to its
+ * final index.
  *
- * The thread starts a strip and does not wait for its end, so it can keep several devices busy.  The
- * time of the last strip decides how many rows the next strip has.
+ * The host starts a strip and does not wait for it, so one thread can keep several devices busy.
+ * The time of the last strip decides how many rows the next strip has.
  */
 
 /* ---- a strip ---- */

@@ -11,10 +11,10 @@
  *	merge_hash		IP-HI	a hash table of the piece's slice of one set
  *	hash, bitmap	HI, BI	a table of each row (all bitmaps resident: sets_product.cu)
  *
- * A piece has a fixed number of elements of both sets together.  Equal elements at a cut are
- * treated as in src/sets/techniques.c.  Floor of the first four methods: each pair reads all
- * elements of both sets once.  A single pair of large sets has many pieces, so several blocks share
- * the pair.
+ * A piece has at most PIECE + 1 elements of both sets together.  Equal elements at a cut are
+ * treated as in src/sets/techniques.c.  Floor of merge, merge_search and merge_hash: each pair
+ * reads all elements of both sets once.  A single pair of large sets has many pieces, so several
+ * blocks share the pair.
  *
  * SQL: qsets_pairs(method => 'merge'), or any other of these methods.
  *
@@ -453,7 +453,6 @@ qset_probe_words(qs_cuda *gpu, const qset_pairwise *p, uint64_t rows, uint64_t *
 	return QB_OK;
 }
 
-/* Clear all bitmaps, and launch probe_rows. */
 static qb_status
 launch_probe(qs_cuda *gpu, const qset_pairwise *p, pairs *t)
 {

@@ -10,8 +10,8 @@
  * Kernels take high buckets of multilevel, but cannot allocate memory.  So before each launch the
  * host allocates all high buckets that the launch could take; see reserve_high().
  *
- * SQL: qsketch_agg() and lookups of arrays make sketches on a GPU (fill_masks).  More than 2^32
- * rows need widen_counters.
+ * SQL: qsketch_agg() and lookups of arrays make sketches on a GPU (fill_masks).  2^32 or more rows
+ * need widen_counters.
  *
  * cuda/sketch.cu
  */
@@ -54,10 +54,7 @@ table_bytes_of(const qs_cuda_sketch *sk, bool wide)
 	return sk->params.n * rows * sk->ops->bucket_bytes(wide);
 }
 
-/*
- * As qs_params_check(), but without its limit of the size.  On a device only memory limits the
- * size.
- */
+/* Check the parameters as qs_params_check() does, but allow up to 2^32 - 1 buckets. */
 static qb_status
 check_params(const qs_params *p)
 {
@@ -80,8 +77,8 @@ __launch_bounds__(QS_BLOCK)
 }
 
 /*
- * Bytes at the beginning of a sketch's header, which have the number of high buckets taken.  The
- * masks follow.
+ * A sketch's header begins with USED_BYTES bytes for the number of high buckets taken.  The masks
+ * follow.
  */
 #define USED_BYTES 16
 
@@ -121,7 +118,7 @@ create_memory(qs_cuda_sketch *sk)
 	return qs_device_alloc(sk->gpu, sk->table_bytes, (void **) &sk->view.table);
 }
 
-/* Make a sketch without device memory.  An sf sketch is a device part. */
+/* Make a sketch without device memory.  For sf, make a device part (QS_PART_DEVICE). */
 static qs_cuda_sketch *
 new_sketch(qs_cuda *gpu, const qs_params *p, bool wide)
 {
@@ -338,9 +335,9 @@ qs_has_high_room(const qs_cuda_sketch *sk, uint64_t loose)
 }
 
 /*
- * Allocate high buckets for several launches and for twice as many owners as now, so that
- * allocations are rare.  If there is too little memory, allocate only the high buckets for this
- * launch.
+ * Allocate twice the high buckets that the sketch needs now, and "loose" high buckets for several
+ * launches, so that allocations are rare.  If there is too little memory, allocate only the high
+ * buckets for this launch.
  */
 qb_status
 qs_make_high_room(qs_cuda_sketch *sk, uint64_t loose)
@@ -357,8 +354,8 @@ qs_make_high_room(qs_cuda_sketch *sk, uint64_t loose)
 }
 
 /*
- * Allocate the high buckets for a launch.  Reads the number of high buckets taken only if
- * high_bound leaves too few.
+ * Allocate the high buckets for a launch.  Reads the number of high buckets taken only if its upper
+ * limit, high_bound, leaves too few free high buckets.
  */
 static qb_status
 reserve_high(qs_cuda_sketch *sk, uint64_t loose)
@@ -456,9 +453,7 @@ compact_high(qs_cuda_sketch *sk)
 	}
 	replace_high(sk, extra, live);
 	sk->high_bound = live;
-	/*
-	 * qs_high_collect() has counted the live high buckets; the low half of the word is their number
-	 */
+	/* the number of live high buckets, which qs_high_collect() has written, fits into 4 bytes */
 	return qs_copy(gpu, sk->view.high_used, gpu->result, sizeof(uint32_t),
 				   cudaMemcpyDeviceToDevice);
 }

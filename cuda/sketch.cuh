@@ -140,7 +140,7 @@ extern qb_status qs_high_sanitize(qs_cuda *gpu, const qs_view *v, uint64_t high)
 /*
  * Count the live high buckets into gpu->result.  A high bucket is live if it has a counter that is
  * not 0.  "to" not NULL: copy the live high buckets to "to", in any order, and update the high
- * indexes.  "live" not NULL: wait for the number, and store it there.
+ * indexes.  "live" not NULL: wait for the number of live high buckets, and store it in *live.
  */
 extern qb_status qs_high_collect(qs_cuda *gpu, const qs_view *v, uint8_t *to, uint64_t *live);
 

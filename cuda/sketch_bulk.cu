@@ -3,7 +3,7 @@
  *		Partitions a batch of keys by tiles of the table.
  *
  * Each of two passes sorts stretches of about 8192 keys in shared memory.  So writes are coalesced,
- * and no pass needs a histogram of all keys:
+ * and no pass needs a histogram of all keys.
  *
  *	coarse	Each block reads 8192 keys, hashes them and sorts them by coarse partition.  It
  *			writes them as one stretch, with the offset of each partition in the stretch.
@@ -16,13 +16,13 @@
  * After the coarse pass a key is an item of 4 bytes (qs_partitioned).  Keys of a thread sketch are
  * partitioned again for each row.
  *
- * Skew: partitions may have different sizes.  If a shard of the fine pass does not fit into shared
- * memory, it is sorted in device memory.  Before the coarse pass sketch_skew.cu removes the keys
- * that occur often.
+ * Skew: partitions may have different sizes.  If the keys of a block of the fine pass do not fit
+ * into shared memory, the keys are sorted in device memory.  Before the coarse pass sketch_skew.cu
+ * removes the keys that occur often.
  *
- * SQL: qsketch_agg() of cached columns into a sketch of more than half the L2 cache (thread: three
- * quarters).  The worker joins the keys of several chunks, up to 50 million rows, to have enough
- * keys (qs_cuda_gains_together()).
+ * SQL: qsketch_agg() of cached columns into a sketch that is larger than half the L2 cache (thread:
+ * than three quarters).  The worker joins the keys of several chunks, up to 50 million rows, to
+ * have enough keys (qs_cuda_gains_together()).
  *
  * cuda/sketch_bulk.cu
  */
@@ -120,8 +120,8 @@ qs_bulk_possible(const qs_cuda_sketch *sk)
 }
 
 /*
- * True if partitioning is faster than adding keys directly.  If the table is in the L2 cache, both
- * are equally fast.
+ * True if partitioning is faster than adding keys directly.  If the table is in the L2 cache,
+ * partitioning is not faster.
  */
 bool
 qs_bulk_pays(const qs_cuda_sketch *sk, uint64_t count)
@@ -153,7 +153,7 @@ qs_bulk_most(const qs_cuda_sketch *sk)
 struct workspace
 {
 	uint32_t *item[2]; /* items after each pass */
-	uint16_t *offset;  /* in each stretch: starts of coarse partitions, and the end */
+	uint16_t *offset;  /* for each stretch: starts of its coarse partitions, and its end */
 	uint32_t *start;   /* see qs_partitioned */
 	size_t bytes;
 };
@@ -413,7 +413,7 @@ __launch_bounds__(FINE_BLOCK, RESIDENT)
 	__shared__ typename block_sum<FINE_BLOCK>::TempStorage sum;
 	uint32_t partitions = 1u << p.log2_fine;
 	uint32_t shift = p.log2_buckets + p.tag_bits;
-	uint32_t lanes = p.coarse > 256 ? 8 : p.coarse > 64 ? 16 : 32; /* about half the mean run */
+	uint32_t lanes = p.coarse > 256 ? 8 : p.coarse > 64 ? 16 : 32; /* about half a run's length */
 	uint32_t total;
 
 	for (uint32_t i = threadIdx.x; i < partitions; i += FINE_BLOCK)

@@ -45,11 +45,11 @@ extern "C"
 struct qs_partitioned
 {
 	const uint32_t *item;
-	const uint32_t *start; /* starts of runs: [group][coarse][fine + 1]; the last is the end */
-	uint64_t first; /* index in the table of the first bucket; thread: of the row's first counter */
+	const uint32_t *start; /* [group][coarse][fine + 1]: starts of runs, and end of the last run */
+	uint64_t first; /* table index of the first bucket; for thread, of the row's first counter */
 	uint64_t n;     /* number of buckets */
 	uint32_t groups;
-	uint32_t coarse, fine; /* number of coarse partitions, and of fine partitions of each */
+	uint32_t coarse, fine; /* number of coarse partitions, and of tiles of a coarse partition */
 	uint32_t log2_masks;
 	uint32_t tag_bits;     /* bits of an item below its bucket */
 	uint32_t log2_buckets; /* log2 of the buckets of a tile */

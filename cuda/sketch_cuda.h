@@ -9,8 +9,9 @@
  * Sketches on a device may be larger than the byte format allows (QS_SIZE_MAX), up to 2^32 - 1
  * buckets.  Only the slim table of an sf sketch is on a device.
  *
- * The worker inside PostgreSQL calls these functions.  Functions named ..._device add keys of
- * cached columns.  Keys are removed only on the CPU.
+ * The worker inside PostgreSQL calls these functions.  qs_cuda_insert_device(),
+ * qs_cuda_insert_groups() and the functions for frequent keys read keys of cached columns.  Keys
+ * are removed only on the CPU.
  *
  * Statuses and errors are as in qs_cuda.h.
  *
@@ -32,7 +33,8 @@ extern "C"
 	typedef struct qs_cuda_sketch qs_cuda_sketch;
 
 	/*
-	 * Create an empty dense sketch; an sf sketch is a device part.  *sketch is NULL after an error.
+	 * Create an empty dense sketch, or for sf an empty device part (QS_PART_DEVICE).  *sketch is
+	 * NULL after an error.
 	 */
 	extern qb_status qs_cuda_create(qs_cuda *gpu, const qs_params *p, qs_cuda_sketch **sketch);
 
@@ -43,15 +45,14 @@ extern "C"
 
 	/*
 	 * Copy an owned sketch or a view to the device.  An explicit sketch becomes dense.  Only the
-	 * slim table of a full sf sketch is copied.  An sf sketch without the slim table returns
-	 * QB_WRONG_PART.
+	 * slim table of a full sf sketch is copied.  QB_WRONG_PART: an sf sketch has no slim table.
 	 */
 	extern qb_status qs_cuda_load(qs_cuda *gpu, const qs_sketch *from, qs_cuda_sketch **sketch);
 
 	/*
-	 * Prepare the tables for qs_cuda_read(), until the sketch changes.  The device prepares the
-	 * tables after all earlier queued work.  The call waits for the device only if a multilevel
-	 * sketch is large or memory is short.  An sf sketch returns QB_READ_ONLY.
+	 * Prepare the tables for qs_cuda_read().  They stay prepared until the sketch changes.  The
+	 * device prepares the tables after all earlier queued work.  The call waits for the device only
+	 * if a multilevel sketch is large or memory is short.  QB_READ_ONLY: the sketch is sf.
 	 */
 	extern qb_status qs_cuda_prepare_read(qs_cuda_sketch *sketch);
 
@@ -104,8 +105,8 @@ extern "C"
 
 	/*
 	 * Add keys from device memory, each with weight 1.  The keys must be complete in device memory
-	 * before the call, because kernels run on another stream.  The keys must not change until
-	 * qs_cuda_sync().
+	 * before the call, because the kernels do not wait for other streams.  The keys must not change
+	 * until qs_cuda_sync().
 	 */
 	extern qb_status
 	qs_cuda_insert_device(qs_cuda_sketch *sketch, const uint64_t *key, size_t count);
@@ -116,9 +117,9 @@ extern "C"
 	/*
 	 * Add keys from device memory to several sketches by one launch.  The keys are ordered by
 	 * sketch; sketch i receives count[i] keys.  The rules of qs_cuda_insert_device() apply.
-	 * QB_NO_MEMORY also means that the sketches' parameters differ, that the structure is sf, that
-	 * a sketch has or needs counters of 8 bytes, or that partitioning the keys of a sketch is
-	 * faster.
+	 * QB_NO_MEMORY also means that the sketches' devices or parameters differ, that the structure
+	 * is sf, that a sketch has or needs counters of 8 bytes, or that partitioning the keys of a
+	 * sketch is faster.
 	 */
 	extern qb_status qs_cuda_insert_groups(qs_cuda_sketch *const *sketch, const uint64_t *count,
 										   uint32_t sketches, const uint64_t *key);
@@ -138,8 +139,8 @@ extern "C"
 	 * with the given parameters and total.  qs_cuda_merge_slice() adds units of "from", which is
 	 * the sketch to be merged, or a slice of this sketch.  Units on a peer (qs_cuda_join()) are
 	 * read in place.  Units on any other device are copied into a slice on the device of "from",
-	 * and then to the device of "into", so both devices need memory for the units.  After
-	 * QB_NO_MEMORY "into" is unchanged.
+	 * and then to the device of "into", so both devices need memory for the units.  A call that
+	 * returns QB_NO_MEMORY has not changed "into".
 	 */
 	extern qb_status
 	qs_cuda_merge_begin(qs_cuda_sketch *into, const qs_params *from, int64_t total);

@@ -122,12 +122,12 @@ struct group_list
 	const uint64_t *count;
 	uint32_t groups;
 	uint64_t all;   /* number of all keys */
-	uint64_t chunk; /* the least number of keys of a warp */
+	uint64_t chunk; /* lower limit of the number of keys of a warp */
 	qs_group *there;
 	uint32_t *used; /* number of high buckets taken by each sketch, in device memory */
 };
 
-/* True if the views of two sketches differ only in their tables. */
+/* True if two sketches are on the same device and have equal parameters. */
 static bool
 are_alike(const qs_cuda_sketch *a, const qs_cuda_sketch *b)
 {
@@ -167,7 +167,6 @@ loose_of(const group_list *list, uint32_t i)
 	return takes ? list->count[i] / list->chunk + 2 : 0;
 }
 
-/* Copy the list of tables to the device. */
 static qb_status
 send_tables(const group_list *list)
 {

@@ -7,10 +7,11 @@
  * them.  Then all lanes add the 32 keys in rounds (qs_rounds).  So each key is hashed once, and
  * neighbouring lanes change the counters of one bucket by one instruction.
  *
- * Equal keys.  Changes of one counter are serialized in the L2 cache.  So equal keys among a warp's
- * 32 keys are added together, with their number as weight.  The search for equal keys costs about
- * as much as hashing.  So a warp searches only in every eighth step, and in each step that follows
- * a step with equal keys (qs_walk).  In partitioned batches sketch_skew.cu handles equal keys.
+ * Equal keys.  Changes of one counter are serialized in the L2 cache.  So a warp adds equal keys of
+ * its 32 keys together, with their number as weight, unless the keys have weights.  The search for
+ * equal keys costs about as much as hashing.  So a warp searches only in every eighth step, and in
+ * each step that follows a step with equal keys (qs_walk).  In partitioned batches sketch_skew.cu
+ * handles equal keys.
  *
  * SQL: qsketch_agg() (insert_keys), with GROUP BY on cached columns (insert_groups), and lookups of
  * arrays (query_keys).
@@ -39,7 +40,7 @@ qs_rotate(uint32_t mask, uint32_t positions)
 }
 
 /*
- * Looks up the mask of hv in a bucket of M counters.  All threads of the block must call the
+ * Looks up the mask of hv, for buckets of M counters.  All threads of the block must call the
  * constructor.
  */
 template <int M> struct qs_mask_lookup
@@ -72,8 +73,8 @@ template <int M> struct qs_mask_lookup
 /*
  * A warp's walk over a batch, 32 keys per step.  After next() each lane has one key, and adds it
  * with weight "weight" if "active" is true.  Lanes behind the end of the batch are not active.
- * "ones": all weights of the warp are 1.  All lanes of the warp make the same steps, so the caller
- * may use shuffles.
+ * If "ones" is true, all weights of the warp are 1.  All lanes of the warp make the same steps, so
+ * the caller may use shuffles.
  */
 template <bool WEIGHTED> struct qs_walk
 {
@@ -84,7 +85,8 @@ template <bool WEIGHTED> struct qs_walk
 	bool active, ones, skewed;
 
 	/*
-	 * A walk from key "first" on.  A step has 32 keys, and the next step begins "keys" keys later.
+	 * A walk from key "first" on.  Each step has 32 keys.  From the begin of a step to the begin of
+	 * the next step there are "keys" keys.
 	 */
 	__device__ __forceinline__
 	qs_walk(const qs_view &v, const qs_batch &b, uint64_t first, uint64_t keys)

@@ -27,15 +27,15 @@
  * High buckets.  Before the first crossing the bytes of a bucket are exact.  So a bucket needs a
  * high bucket only if one of its counters reached 256.  With a total weight N, this holds for at
  * most N / 256 buckets.  A warp takes the number of a free high bucket, and stores it in the low
- * bucket by compare-and-swap.  If another warp stored a number first, the warp keeps its number for
- * its next bucket.  So a launch leaves at most one number per warp unused, and a bulk launch one
- * per thread.  The high buckets for all numbers are allocated before the launch
- * (qs_reserve_launch).
+ * bucket by compare-and-swap.  If another warp stored a number first, this warp keeps the number
+ * that it took, and stores it in a later bucket.  So a launch leaves at most one number per warp
+ * unused, and a bulk launch one per thread.  The high buckets for all numbers are allocated before
+ * the launch (qs_reserve_launch).
  *
  * Insert: 8 lanes share a key, and 7 of them have a word each.  Floor per key: 8 bytes of key and
  * one atomic transaction on one sector, as for sub_warp.  Query: a thread processes a key, by two
- * loads of 16 bytes.  Floor per key: 8 bytes read, 8 bytes written, one sector, and a second sector
- * if the bucket has a high bucket.
+ * loads of 16 bytes.  Floor per key: 8 bytes read, 8 bytes written, one sector of the low bucket,
+ * and the sectors of the selected high counters if the bucket has a high bucket.
  *
  * SQL: qsketch_agg() and lookups of arrays.  merge_buckets: parallel plans, and cached
  * columns on several GPUs.
@@ -85,7 +85,7 @@ spread(uint32_t bits, uint32_t value)
 	return (((bits & 15) * 0x00204081u) & 0x01010101u) * value;
 }
 
-/* The table of high buckets, for deliver(). */
+/* The table of high buckets, for take_high() and deliver(). */
 struct high_access
 {
 	uint8_t *extra;
@@ -344,7 +344,7 @@ counter_min(const Counter *high, uint4 left, uint4 right, uint32_t mask)
 
 /*
  * Add the counts of the tile kernel (sketch_bulk.cuh) to the table.  Only this block changes the
- * bucket, so words are changed without atomics.
+ * low buckets of the tile, so their counters are changed without atomics.
  */
 struct multilevel_tile
 {
@@ -537,8 +537,8 @@ qs_high_sanitize(qs_cuda *gpu, const qs_view *v, uint64_t high)
 }
 
 /*
- * Count the live high buckets in *live.  If "to" is not NULL, copy each live high bucket to the
- * next free index of "to", and update the low bucket's high index.
+ * Add the number of live high buckets to *live.  If "to" is not NULL, copy each live high bucket to
+ * the next free index of "to", and update the low bucket's high index.
  */
 __global__ void
 __launch_bounds__(QS_BLOCK) collect_live(const qs_view v, uint8_t *to, uint64_t *live)

@@ -70,7 +70,10 @@ find_slot(const uint64_t *slots, uint32_t count, uint64_t key, const qb_secret &
 	return i;
 }
 
-/* As find_slot(), but store the key in a free slot.  Other threads may do this at the same time. */
+/*
+ * Return the slot of a key, and store the key if the slot is free.  Several threads may call this
+ * function at the same time.
+ */
 __device__ __forceinline__ uint32_t
 take_slot(uint64_t *slots, uint32_t count, uint64_t key, const qb_secret &secret)
 {

@@ -1,6 +1,7 @@
 --
--- Sets as arrays, sorted or not.  There are no operators, since intarray has them.  Common elements
--- of integers are counted without a hash table.  Other elements may be of any type that has a hash.
+-- Sets as arrays, sorted or not.  There are no operators, since intarray has operators for sets of
+-- integers.  Common integers are counted without a hash table.  Other elements may be of any type
+-- that has a hash.
 --
 
 --@ each ARRAY|KIND|ORDER
@@ -114,7 +115,7 @@ CREATE FUNCTION _qsets_agg_combine(qsets, qsets) RETURNS qsets
 	SUPPORT _qsets_combine_support;
 COMMENT ON FUNCTION _qsets_agg_combine(qsets, qsets) IS 'aggregate support';
 
--- The cost is the cost of two lookups.  With a lower cost the planner would prefer
+-- COST is the cost of adding a row: two lookups.  With a lower cost the planner would prefer
 -- many workers to QSketchScan.
 CREATE FUNCTION _qsets_agg_trans(qsets, bigint, anycompatible) RETURNS qsets
 	AS 'MODULE_PATHNAME', 'qsets_agg_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10
@@ -127,8 +128,8 @@ CREATE AGGREGATE qsets_agg(set_id bigint, element anycompatible) (
 );
 COMMENT ON AGGREGATE qsets_agg(bigint, anycompatible) IS 'collection of sets of elements';
 
--- Ids of other types raise an error that names qsets_id.  A parameter without a type is text, so
--- qsets_similar accepts the text of a number as an id.
+-- Ids of type text or uuid raise an error that names qsets_id.  A parameter without a type is text,
+-- so qsets_similar accepts the text of a number as an id.
 --@ each ID|SIMILAR|UNLESS
 --@ of text|qsets_similar_text| unless it is a number
 --@ of uuid|qsets_other_id|

@@ -2,7 +2,7 @@
 \echo Use "CREATE EXTENSION qsketch" to load this file. \quit
 
 --
--- Before anything else, asks the loaded library whether it serves this SQL.
+-- The script first asks the loaded library whether the library serves this SQL.
 --
 -- A call in this script must not be ambiguous.  The schema may have functions with
 -- the same name and additional arguments that have defaults.  Casts cannot choose among

@@ -1,5 +1,5 @@
 --
--- The most frequent keys: a sketch with candidates
+-- Lists of the most frequent keys: the type
 --
 
 --@ use flat.sql TYPE=qtop NOUN=list NOUNS=lists

@@ -5,13 +5,13 @@
 # need.
 #
 #	make bundle      on this machine: makes build/bundle, with pg.tar.gz, tree.tar.gz and gpu-host.sh
-#	gpu-host.sh      on the host, in a copy of build/bundle: all tests on the GPU
+#	gpu-host.sh      on the host, in a copy of build/bundle: tests on the GPU
 #	QSKETCH_BUNDLE=build/bundle/pg.tar.gz test/run.sh regress
 #	QSKETCH_BUNDLE=build/bundle/pg.tar.gz test/server.sh psql
 #	                 on the host, in a copy of the source tree with build/bundle
 #
-# The host needs bash and a libc that is at least as new as this machine's libc.  The
-# host needs neither make nor a compiler.
+# The host needs bash, and C and C++ runtimes that are not older than this machine's
+# runtimes.  TAP tests need Perl.  The host needs neither make nor a compiler.
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 

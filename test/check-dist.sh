@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
 # Checks that a source archive is complete: unpacks, builds and installs the archive, and runs
-# its tests on a throw-away server.
+# two SQL tests on a throw-away server.
 #
 #	test/check-dist.sh ARCHIVE.zip
 set -eu -o pipefail

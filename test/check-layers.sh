@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# Checks that each folder of the source includes only permitted headers.  Prints forbidden
-# includes, and fails if there are any.
+# Checks that each folder of the source includes only permitted headers, and calls no forbidden
+# functions.  Prints forbidden includes and calls, and fails if there are any.
 #
 # Folder, and the headers that its files may include:
 #
@@ -18,8 +18,9 @@
 # another family.  A file without a prefix is for all families, and includes no file of a
 # single family.  Files of top keys, top_*, belong to the sketches.
 #
-# Base and families neither allocate nor print.  So programs without PostgreSQL can use and
-# test them, nvcc can compile them, and a build without CUDA needs no CUDA toolkit.
+# Base and families call neither malloc() nor printf().  With these rules, programs without
+# PostgreSQL can use and test base and families, and nvcc can compile them.  A build without CUDA
+# needs no CUDA toolkit.
 set -eu
 cd "$(dirname "$0")/.."
 

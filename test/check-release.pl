@@ -149,7 +149,7 @@ if (-d 'rpm')
 	same('version in its changelog', $version, (all_of('rpm/qsketch.spec', qr/^\* .* - (.*)-[^-]*$/m))[0]);
 }
 
-# ---- the three families, as psql's \dx, PGXN, and Debian's tools list the extension ----
+# ---- the description of the extension is the same in psql's \dx, PGXN and packages ----
 
 my ($families) = all_of('qsketch.control', qr/^comment *= *'(.*)'/m);
 check($families =~ /\b\Q$_\E/i, "qsketch.control: no $_ in the comment")
@@ -186,7 +186,7 @@ if (-d '.github')
 	same('PostgreSQL in workflows', join(', ', @released), all_of($_, qr/postgresql: \[(.*?)\]/)) foreach glob '.github/workflows/*.yml';
 }
 
-# ---- the packages that building needs, and the steps ----
+# ---- the packages that building needs, and the version of CUDA ----
 
 my ($compiler) = all_of('test/setup.sh', qr/^\techo (gcc .*)$/m);
 my ($installed) = all_of('Dockerfile', qr/--no-install-recommends (gcc .*?) &&/);

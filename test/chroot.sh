@@ -173,8 +173,8 @@ mkdir -p "$chroots"
 have_base
 copy=$(mktemp -d "$chroots/copy.XXXXXX")
 child=
-# Kills unshare, and thereby all processes that it started.  unshare ignores all
-# weaker signals.
+# Kills unshare, and thereby all processes that it started.  SIGINT and SIGTERM
+# do not end unshare.
 leave() {
 	trap '' INT TERM
 	[ -z "$child" ] || { kill -KILL "$child" && wait "$child"; } 2>/dev/null || :

@@ -30,8 +30,8 @@ die() {
 	exit 1
 }
 
-# Installs the compiler, QEMU, and the libraries to link with.  Only downloads PostgreSQL's
-# packages, which cannot be installed together with this system's PostgreSQL.
+# Installs the compiler, QEMU, and the libraries to link with.  Unpacks PostgreSQL's packages into
+# $foreign, because they cannot be installed together with this system's PostgreSQL.
 fetch() {
 	local package
 	dpkg --add-architecture "$arch"
@@ -51,7 +51,7 @@ libraries_of() {
 	dpkg -f "$1" Depends | tr ',' '\n' | sed -n "s/^ *\(lib[^ |:]*\).*/\1:$arch/p"
 }
 
-# Replaces programs and libraries, and also the headers and Makefile.global, which say how
+# Replaces postgres and its libraries, and also the headers and Makefile.global, which say how
 # PostgreSQL was configured.
 replace() {
 	local triplet=$1

@@ -2,7 +2,7 @@
 #
 # Tests the Dockerfile without Docker.
 #
-#	test/image.sh [VERSION]      of PostgreSQL; default 15, which the release itself has
+#	test/image.sh [VERSION]      VERSION of PostgreSQL; default: 15, which Debian bookworm has
 #
 # Runs the commands of the stages for the CPU (WITH_CUDA=yes: for CUDA) in a throw-away copy of the
 # image's release.  The script needs what chroot.sh needs.  It copies the installed files, as the

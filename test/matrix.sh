@@ -62,8 +62,8 @@ inside_prepare() {
 	echo "${version#PostgreSQL }" >"$out/version"
 }
 
-# Unpacks the older servers with their libraries, so that only these servers' programs
-# find the libraries.
+# unpack_old ROOT ARCHIVE: unpacks an older server with its libraries, so that only the
+# programs of this server find the libraries.
 unpack_old() {
 	local root=$1 program programs
 	mkdir -p "$root/wrapped/bin"
@@ -87,7 +87,6 @@ upgrade() {
 		as_tester oldinstall="/opt/$old/wrapped" test/run.sh tap 034_pg_upgrade.pl 037_fdw.pl || status=1
 	done
 	test/bundle.sh && cp build/bundle/pg.tar.gz "$out/pg.tar.gz" || status=1
-	# For the oldest version there is no older version to upgrade from.
 	[ $tried != 0 ] || echo "none older"
 	return $status
 }

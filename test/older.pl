@@ -1,8 +1,8 @@
 #!/usr/bin/env perl
 #
 # Makes an older version that was never released.  It is today's install script with some objects
-# dropped, renamed or changed, so that the upgrade to today's version has work of each kind.  Until
-# the first release, upgrades are tested from this version.
+# dropped, renamed or changed, so that the upgrade to today's version makes changes of each kind.
+# Until the first release, upgrades are tested from this version.
 #
 #	test/older.pl EXTENSION_FOLDER	makes qsketch--0.9.0.sql and the script that upgrades it
 use strict;

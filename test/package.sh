@@ -8,9 +8,9 @@
 #	                             root, in a system to be thrown away (chroot.sh)
 #
 # The sources are the tracked files as they are on disk; without git, all files.
-# PG_SUPPORTED_VERSIONS="17 18" picks versions.  Without this variable pg_buildext leaves out
-# versions that are not from the release itself.  ARCH=arm64 builds for another architecture, whose
-# server then runs the tests (foreign.sh); this needs root, in a system to be thrown away.
+# PG_SUPPORTED_VERSIONS="17 18" picks versions.  The default, "installed", includes versions that
+# are not from the release itself.  ARCH=arm64 builds for another architecture, whose server then
+# runs the tests (foreign.sh); this needs root, in a system to be thrown away.
 # WITH_CUDA=yes builds with the CUDA toolkit of this machine.  The changelog names Debian's suite,
 # so lintian uses Debian's profile, also on Ubuntu.
 set -eu -o pipefail

@@ -2,7 +2,7 @@
 #
 # Builds the RPM packages of a source archive, for the PostgreSQL that PG_CONFIG names.
 #
-#	test/rpm.sh ARCHIVE.zip [OPTION...]    build/rpm; options are rpmbuild's
+#	test/rpm.sh ARCHIVE.zip [OPTION...]    writes build/rpm, and passes each OPTION to rpmbuild
 #
 # On systems whose packages are not RPMs, the dependencies of the specification are not checked.
 # They must be installed.  Debian's PostgreSQL is in several folders, unlike PGDG's, so the script
@@ -26,7 +26,7 @@ rpm -q --quiet rpm || options+=(--nodeps)
 [ -x "$(rpm --eval '%{_bindir}')/find-debuginfo" ] || [ -x "$(rpm --eval '%{__find_debuginfo}')" ] ||
 	options+=(--define 'debug_package %{nil}')
 
-# rpmbuild reads the settings anew, as it would if started without this Makefile.
+# The build reads its settings anew, as if rpmbuild were started outside of make.
 unset MAKEFLAGS MFLAGS MAKELEVEL
 rm -rf build/rpm
 rpmbuild -ba "${options[@]}" "$@" rpm/qsketch.spec

@@ -97,9 +97,8 @@ unit_tests() {
 	unit_count
 }
 
-# failed_unit_tests LOG: prints program/test of the tests that failed, and the programs that did not
-# end by cmocka.  cmocka prints a line with the number of failed tests, and then repeats their
-# names.
+# failed_unit_tests LOG: prints program/test of the tests that failed, and the programs that ended
+# before cmocka's summary.  The summary repeats the names of the failed tests.
 failed_unit_tests() {
 	awk '
 		function ends() { if (program != "" && !ended) print program }
@@ -132,7 +131,7 @@ pg_regress_run() {
 	echo $status >"$log.status"
 }
 
-# pg_regress_count NAME TEST...: counts tests that have run, and adds their output to the log of
+# pg_regress_count NAME TEST...: counts tests that have run, and adds their output to the folder of
 # their type.
 pg_regress_count() {
 	local name=$1 kind=${1%_2} stage=$SERVER_HOME/$1 log=$build/$1.log seen
@@ -205,8 +204,8 @@ regress() {
 	server_crashes
 }
 
-# Runs the SQL tests on a server where the GPU worker does all work that it can do.  The output must
-# be the same, byte for byte.
+# Runs the SQL tests on a server where the GPU worker does all work that it can do.  The expected
+# output is the output without a GPU, byte for byte.
 gpu() {
 	[ $# != 0 ] || return 0
 	title "server with a GPU worker"
@@ -294,8 +293,9 @@ server_tests() {
 	gpu $(names sql_tests .sql)
 }
 
-# half_servers: checks that setup.sh requires the packages of a PostgreSQL that lacks its server's
-# headers or PGXS.  A generated pg_config, for a version that never existed, names the folders.
+# half_servers: checks that setup.sh requires the packages of a PostgreSQL that lacks initdb, its
+# server's headers or PGXS.  A generated pg_config, for a version that never existed, names the
+# folders.
 half_servers() (
 	folder=$(mktemp -d) && trap 'rm -rf "$folder"' EXIT
 	cat >"$folder/pg_config" <<-'END' && chmod +x "$folder/pg_config"

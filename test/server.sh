@@ -59,8 +59,8 @@ server_stage() {
 	server_environment
 }
 
-# Copies programs, libraries and data to the same paths below $SERVER_ROOT, except for files that
-# only the JIT needs.
+# Copies programs, libraries and data to the same paths below $SERVER_ROOT, except for manual pages
+# and files that only the JIT needs.
 copy_postgres() {
 	local option from=()
 	for option in --bindir --pkglibdir --sharedir; do

@@ -9,8 +9,8 @@
 # Calls apt only if packages are missing, as root or through sudo.  Without the right to do this,
 # the script prints the missing packages, and fails.  Before it installs packages for benchmarks,
 # the script names them and asks.  Where nobody can answer, QSKETCH_INSTALL=yes is the answer.  If
-# PG_CONFIG (or pg_config) names a PostgreSQL that can build extensions, no other PostgreSQL is
-# installed.  The installation starts no server: see install.
+# PG_CONFIG (or pg_config) names a PostgreSQL that can build extensions, only the targets deb
+# and bench may install another PostgreSQL.  The installation starts no server: see install.
 set -eu
 
 dry_run=

@@ -118,8 +118,8 @@ qb_crc32c(uint32_t crc, const uint8_t *bytes, size_t length)
 #define HAS_CRC32 (1 << 7)
 
 /*
- * Uses assembly, because compilers declare the intrinsics only if the build's target processor has
- * the instructions.
+ * Uses assembly, because compilers declare the CRC intrinsics only if the build's target processor
+ * has CRC instructions.
  */
 static uint32_t
 crc32c_arm(uint32_t crc, const uint8_t *bytes, size_t length)

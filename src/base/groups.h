@@ -20,8 +20,8 @@ qb_group_count(uint64_t positions, uint32_t shift)
 }
 
 /*
- * Returns s for "positions" positions, of which "present" are in use.  A group should have
- * "in_group" positions that are in use.
+ * Returns s for "positions" positions, of which "present" are in use.  On average a group has at
+ * least "in_group" positions in use, if "present" is at least "in_group".
  */
 static inline uint32_t
 qb_group_shift(uint64_t positions, uint64_t present, uint64_t in_group, uint32_t least)

@@ -1,12 +1,12 @@
 /*
  * hash.h
- *		The hash of a fingerprint and indexes from the hash; the type of a value's keys.
+ *		The hash of a fingerprint, indexes computed from the hash, and the type of a value's keys.
  *
- * A family of values (sketches, filters, sets) receives each key as a 64-bit fingerprint.  The
- * fingerprint is the key itself if the key has at most 64 bits, else a 64-bit hash.  One
- * full-avalanche mix of the fingerprint gives the hash hv, from which all indexes are computed.  An
- * index below n is the high part of a product, (hv * n) >> 64.  So indexes 2i and 2i + 1 both
- * become index i if n is halved.  Further indexes come from a second mix of hv.
+ * Sketches, filters and sets receive each key as a 64-bit fingerprint.  The fingerprint is the key
+ * itself if the key has at most 64 bits, else a 64-bit hash.  One full-avalanche mix of the
+ * fingerprint gives the hash hv, from which all indexes are computed.  An index below n is the high
+ * part of a product, (hv * n) >> 64.  So indexes 2i and 2i + 1 both become index i if n is halved.
+ * Further indexes come from a second mix of hv.
  *
  * The code uses no floating point, so CPU and GPU compute the same bits.
  *

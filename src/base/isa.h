@@ -2,9 +2,9 @@
  * isa.h
  *		Chooses the vector instructions that all CPU engines use.
  *
- * Every engine has a table of inner loops, indexed by qb_isa.  All levels compute the same bytes.
- * The first use chooses the best level that the processor supports.  A setting and tests can choose
- * another level.
+ * Each CPU engine has tables of inner loops for the levels of qb_isa.  All levels compute the same
+ * bytes.  The first use chooses the best level that the processor supports.  A setting and tests
+ * can choose another level.
  *
  * src/base/isa.h
  */

@@ -4,8 +4,8 @@
  *
  * Base, families and engines are plain C11.  The PostgreSQL module contains this code, and CUDA
  * kernels include its inline functions.  CPU and GPU must compute the same bits, so the inline
- * functions use only integer arithmetic.  Serialized values are little-endian and are read in
- * place.  So the build refuses a big-endian host, which would read wrong numbers.
+ * functions that kernels call use only integer arithmetic.  Serialized values are little-endian and
+ * are read in place.  So the build refuses a big-endian host, which would read wrong numbers.
  *
  * src/base/port.h
  */

@@ -97,8 +97,8 @@ qb_pause(const qb_memory *memory)
 }
 
 /*
- * Adds "steps" to *all, the number of steps since the last pause.  Pauses if *all reaches
- * QB_PATIENCE, and resets *all.
+ * Adds "steps" to *all, the number of steps since the last pause.  If *all reaches QB_PATIENCE,
+ * pauses and sets *all to 0.
  */
 QB_INLINE void
 qb_pause_after(const qb_memory *memory, uint64_t *all, uint64_t steps)

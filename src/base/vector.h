@@ -15,7 +15,7 @@
  * 14).
  *
  * NEON has no instruction that collects one bit of each lane.  If a comparison is rarely true,
- * loops first test whether any lane is set, and collect bits only in this case.
+ * loops first test whether any lane is set, and collect bits only if a lane is set.
  *
  * src/base/vector.h
  */

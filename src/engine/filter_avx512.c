@@ -62,7 +62,7 @@ series8(uint64_t a, uint64_t step)
 }
 
 /*
- * Store the numbers and indexes whose bits in the mask are set.  Returns how many bits are set.
+ * Store the numbers and indexes whose bits in "chosen" are set.  Returns how many bits are set.
  * Overwrites all eight entries of both arrays.  Some processors compress a register and store the
  * whole register many times faster than they compress into memory.
  */

@@ -10,8 +10,9 @@
  * for each bit that the row sets.  A row of a Bloom filter needs no draws.  It costs k positions
  * and k cache lines, or one cache line if the filter is blocked.  Cache lines take most of the
  * time: 10 million keys in 16 MB take four to five times as long without blocks as with blocks.
- * Chunks of 256 to 16,384 positions were tried, and prefetching 8 to 128 positions ahead.  Chunks
- * above 1,024 positions, prefetching more than 32 positions ahead, and huge pages gain nothing.
+ * Measurements covered chunks of 256 to 16,384 positions, and prefetching 8 to 128 positions ahead.
+ * Chunks above 1,024 positions, prefetching more than 32 positions ahead, and huge pages gain
+ * nothing.
  *
  * src/engine/filter_cpu.c
  */
@@ -61,7 +62,7 @@ flush(sink *s)
 }
 
 /*
- * Append an input to the "count" inputs in the buffer.  If the buffer becomes full, set the bits.
+ * Append an input to the "count" inputs in the buffer.  If the buffer becomes full, call flush().
  * Returns the new count.
  */
 QB_INLINE size_t
@@ -76,9 +77,9 @@ take(sink *s, size_t count, uint64_t input)
 }
 
 /*
- * Append the inputs of the positions of key h that the row's draws choose.  The table "gaps"
- * converts a draw to a gap.  If "gaps" is NULL, qf_gap_by_steps() converts the draw by q.  Whether
- * "gaps" is NULL is a constant in each call, so the compiler removes the test.
+ * The row's draws choose positions of key h.  Append the inputs of these positions.  The table
+ * "gaps" converts a draw to a gap.  If "gaps" is NULL, qf_gap_by_steps() converts the draw by q.
+ * Whether "gaps" is NULL is a constant in each call, so the compiler removes the test.
  */
 QB_INLINE void
 take_chosen(sink *s, const qf_gaps *gaps, uint64_t q, uint64_t h, uint64_t base)

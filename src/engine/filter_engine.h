@@ -5,9 +5,9 @@
  * All engines set the same bits.  A row's bits depend only on its key, its number and the nonce.
  * So callers may insert rows in any order and in batches of any size.
  *
- * A dense filter whose bits are on a device is "remote".  Only insert() and merge() of the same
- * engine accept a remote filter.  materialize() copies the bits back.  query() and contains() do
- * not accept remote filters.
+ * A dense filter whose bits are on a device is "remote".  Only the engine that moved the bits to
+ * the device accepts a remote filter, except in query() and contains().  materialize() copies the
+ * bits back.
  *
  * src/engine/filter_engine.h
  */
@@ -16,7 +16,7 @@
 
 #include "filter/filter.h"
 
-/* The number of rows to collect before an insert. */
+/* The number of rows to collect before an insert into a filter that is not remote. */
 #define QF_BATCH 4096
 
 typedef struct qf_batch

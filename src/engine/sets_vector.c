@@ -7,8 +7,9 @@
  * advances to its next block.  If the last elements are equal, both sets advance.  The plain merge
  * handles the elements after the last full block.
  *
- * The merge follows the SIMD baseline of the paper that sets/sets.h names (section 4; Lemire,
- * Boytsov and Kurz), but has wider vectors, and no branch that could be mispredicted.
+ * The merge follows the SIMD baseline in section 4 of the paper that sets/sets.h names.  The
+ * baseline is by Lemire, Boytsov and Kurz.  The merge has wider vectors, and no branch that could
+ * be mispredicted.
  *
  * sets_avx512.c includes this file to compile it for AVX-512.  The AVX-512 table has three AVX2
  * functions.  qset_count32_vector() counts 4-byte elements.  A version for AVX-512 would not be
@@ -20,8 +21,8 @@
  * merge.  For four elements, count64() takes 33 instructions (GCC 12), and the plain merge takes
  * 44.  A step of either function waits for the step before.  count64() advances by four elements in
  * a step, the plain merge by one element.  To write common integers, NEON would also have to find
- * their lanes.  If each step has one common integer, finding the lane makes the step longer than
- * the plain merge.  The speed was not measured on an ARM processor.
+ * their lanes.  If each step has one common integer, finding its lane makes the step longer than
+ * the plain merge of the same four elements.  The speed was not measured on an ARM processor.
  *
  * src/engine/sets_vector.c
  */
@@ -306,7 +307,7 @@ narrow(qb_u16s x, qb_u16s y)
 	return (qb_u8s) _mm256_permute4x64_epi64(_mm256_packs_epi16((__m256i) x, (__m256i) y), 0xD8);
 }
 
-/* The bits of a plane for the counters of 2 bytes in one vector. */
+/* The bits of a plane that belong to one vector of 2-byte counters. */
 typedef uint16_t plane_piece;
 
 /*
@@ -355,8 +356,8 @@ members32(qb_u32s x, qb_u32s y)
 }
 
 /*
- * Each lane counts the elements that it has found.  No element is found twice, so a lane counts at
- * most 2^30 elements.
+ * Each lane counts the elements that it has found.  A set has at most 2^32 elements, each of the
+ * four lanes has a quarter of them, and no element is found twice.  So a count is at most 2^30.
  */
 typedef qb_u32s tally;
 
@@ -475,8 +476,8 @@ carry_of(qb_u64s *sum, qb_u64s x, qb_u64s y)
 }
 
 /*
- * Convert up to 16 planes to counters.  Each 16-bit lane has a copy of the plane's bits of this
- * vector, and tests the bit of its own counter.
+ * Convert up to 16 planes to counters.  A vector has 16-bit lanes, one for each counter.  For each
+ * plane, all lanes get the plane's bits for the vector, and each lane tests its counter's bit.
  */
 QB_VECTOR_INLINE void
 spread(const qb_u64s *plane, int planes, uint16_t *out)
@@ -528,9 +529,9 @@ sorted64(const int64_t *a, uint64_t n)
 }
 
 /*
- * Compare the blocks at *a and *b.  Then advance the pointer to the block with the smaller last
- * element, or both pointers if the last elements are equal.  Returns which elements of the block at
- * *a are in the block at *b.
+ * Returns which elements of the block at *a are in the block at *b.  last_a and last_b are the last
+ * elements of these blocks.  Advances *a to its next block if last_a <= last_b, and *b to its next
+ * block if last_b <= last_a.
  */
 QB_VECTOR_INLINE found32
 merge_block32(const int32_t **a, const int32_t **b)

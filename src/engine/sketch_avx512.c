@@ -334,10 +334,10 @@ add_ones(qs_sketch *sk, const batch *keys, watch *w)
 }
 
 /*
- * Add to the counters of a high bucket.  Unless w is NULL, record two masks of the key's counters
- * in "seen".  "below" has the counters that are now below the limit.  "lifted" has the counters
- * that are not below the limit now, and whose high part before the addition was at most the high
- * part of the limit.
+ * Add to the counters of a high bucket.  Unless w is NULL, also set members of "seen".
+ * seen->below becomes nonzero if a counter of the key is now below the limit.  seen->lifted becomes
+ * nonzero if a counter of the key is not below the limit now, and its high part before the addition
+ * was at most the high part of the limit.
  */
 AVX512 QB_INLINE void
 add_high(uint8_t *high, bool wide, addend add, const watch *w, sight *seen)
@@ -374,8 +374,8 @@ note_sight(watch *w, size_t i, const sight *seen)
 }
 
 /*
- * Limits of the average weight between which many keys change their high bucket and many do not.
- * Weights above 256 count as 256.
+ * If the average weight is between these limits, many keys change their high bucket and many do
+ * not.  Weights above 256 count as 256.
  */
 #define UNSURE_FROM 40
 #define UNSURE_TO   216

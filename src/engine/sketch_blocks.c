@@ -148,8 +148,8 @@ measure_low_avx2(const uint8_t *low, uint64_t present, uint64_t *apart)
 }
 
 /*
- * Returns the bytes of eight counters as varints.  A counter takes one byte for each 7 bits, and a
- * counter of 0 takes no byte.
+ * Returns the number of bytes that eight counters take as varints.  A counter takes one byte for
+ * each 7 bits, and a counter of 0 takes no byte.
  */
 AVX2 QB_INLINE uint64_t
 measure_eight(__m256i v)

@@ -116,7 +116,7 @@ add_select(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t coun
 /* ---- the engine ---- */
 
 /*
- * Insert at most QS_BATCH keys, for whose weights begin_insert() has prepared the sketch.  Unless
+ * Insert at most QS_BATCH keys.  begin_insert() has prepared the sketch for their weights.  Unless
  * "selection" is NULL, select keys of the batch.
  */
 static qb_status
@@ -326,8 +326,9 @@ count_known(qs_top *top, const uint64_t *fingerprint, const int64_t *weight,
 }
 
 /*
- * Count a row of a key that is a candidate, perhaps since an earlier row of the batch.  Make any
- * other key a candidate if its estimate is above the threshold, and its weight is not 0.
+ * Count a row of a key that is a candidate.  An earlier row of the batch may have made the key a
+ * candidate.  Make any other key a candidate if its estimate is above the threshold, and the row's
+ * weight is not 0.
  */
 static qb_status
 count_key(qs_top *top, const qs_sketch *sk, uint64_t fingerprint, int64_t weight, int64_t estimate,
@@ -366,8 +367,8 @@ admit(qs_top *top, const qs_sketch *sk, const int64_t *weight, const strangers *
 
 /*
  * Set "before" of the new candidates of this batch.  "before" is the largest weight that the key
- * may have had before the batch.  A candidate's estimate includes the rows of the batch, whose
- * weights are in "lower".
+ * may have had before the batch.  A candidate's estimate includes the rows of the batch, so their
+ * weights, which are in "lower", are subtracted.
  */
 static void
 bound_fresh(qs_top *top)

@@ -5,8 +5,8 @@
  * Other layers change a sketch only through its engine.  An engine changes a qs_sketch in place.
  * Keys are fingerprints, in batches of any size.  All engines give byte-identical sketches.
  *
- * A dense sketch whose tables are on a device is "remote".  Only insert(), remove() and merge() of
- * the same engine accept a remote sketch.  materialize() copies the tables back.  On the CPU,
+ * A dense sketch whose tables are on a device is "remote".  Only the engine that moved the tables
+ * to the device accepts a remote sketch.  materialize() copies the tables back.  On the CPU,
  * materialize() finishes deferred merges.  After materialize() a sketch has its tables in memory,
  * so reading needs no engine.
  *

@@ -13,7 +13,7 @@
 #include "sketch/explicit.h"
 #include "sketch/compact_write.h"
 
-/* Bits of the bucket by which one pass sorts. */
+/* The number of bits of a bucket's index by which one pass sorts. */
 #define DIGIT_BITS 11
 #define DIGITS     (1 << DIGIT_BITS)
 
@@ -26,7 +26,7 @@
 
 typedef struct keys
 {
-	const qs_sketch *sk; /* for its parameters and masks */
+	const qs_sketch *sk; /* the explicit sketch; gives parameters and masks */
 	const qb_memory *memory;
 	uint32_t width; /* counters of a bucket */
 	size_t count;

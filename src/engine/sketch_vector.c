@@ -77,8 +77,8 @@ add32(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 /*
  * Add v to a vector of counters, or subtract v.  A byte has carried if its sum is less than the
  * number that was added.  A byte has borrowed if it was less than the number that was subtracted.
- * Returns all ones in the bytes that carried or borrowed.  Unless "carries" is NULL, adds 1 to the
- * bytes of "carries" that carried.
+ * Returns all ones in the bytes that carried or borrowed.  Unless "carries" is NULL, also adds 1 to
+ * byte i of "carries" if byte i carried or borrowed.
  */
 QB_VECTOR_INLINE qb_u8s
 add_bytes(uint8_t *into, qb_u8s v, bool negative, uint8_t *carries)

@@ -26,7 +26,7 @@ harmonic(uint32_t n)
 	return sum;
 }
 
-/* Return the fraction of zero bits.  A full filter counts as half a zero bit. */
+/* Return the fraction of zero bits.  A full filter counts as having half a zero bit. */
 static double
 zero_fraction(const qf_filter *f)
 {

@@ -29,7 +29,7 @@
  *
  * So w / z equals a up to 1 / m, even if a key's positions are a third of the filter.  The estimate
  * uses neither the number of rows nor the design parameters.  So the estimate remains accurate for
- * skewed keys, for a key of most rows, after merges and beyond the design load.
+ * skewed keys, for a key that most rows have, after merges and beyond the design load.
  *
  * Estimates use the C library's logarithms, so their last bits may differ between machines.
  * Filters are equal on all machines.  A filter with p = 1 has no estimates of frequencies.
@@ -46,7 +46,7 @@ typedef struct qf_scale
 {
 	double k;
 	double m;
-	double zero;     /* z; a full filter counts as half a zero bit */
+	double zero;     /* z; a full filter counts as having half a zero bit */
 	double log_zero; /* ln z */
 	double step;     /* |ln(1 - p)| */
 	double harmonic; /* H(k) */
@@ -103,8 +103,8 @@ extern double qf_relative_sd(const qf_scale *scale, double frequency);
 
 /*
  * Estimate the number of distinct keys of a Bloom filter from its fraction z of zero bits.  A key
- * sets a given bit with chance c, so n keys leave z = (1 - c)^n.  A full filter counts as half a
- * zero bit.
+ * sets a given bit with chance c, so n keys leave z = (1 - c)^n.  A full filter counts as having
+ * half a zero bit.
  */
 extern double qf_distinct(const qf_filter *f);
 

@@ -27,7 +27,7 @@
  *
  * Compact encoding: the gaps between the set bits (format.h).  Only views are compact.
  *
- * A filter is written in compact or dense encoding, which only the bits determine (format.h).
+ * The bits alone determine whether a filter is written in compact or dense encoding (format.h).
  *
  * The functions are not thread safe.
  *
@@ -128,7 +128,7 @@ extern qb_status qf_merge_rows(qf_filter *into, const qf_filter *from);
 /* Set the bits of an explicit filter "from" in "into". */
 extern qb_status qf_unite_explicit(qf_filter *into, const qf_filter *from);
 
-/* Halve an owned filter until it has m bits.  QB_NO_FOLD: halving does not lead to m valid bits. */
+/* Halve an owned filter until it has m bits.  QB_NO_FOLD: halving does not lead to a valid m. */
 extern qb_status qf_fold(qf_filter *f, uint64_t m);
 
 /* ---- dense bits, plain ---- */

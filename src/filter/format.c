@@ -30,7 +30,7 @@ enum
 static const char magic[3] = { 'Q', 'F', 'L' };
 
 /*
- * ---- the compact encoding: reading it, adding it to a filter, and its validator ----
+ * ---- the compact encoding: reading, adding to a filter, validating ----
  *
  * Each read of a byte checks the end of the data.  Each position is checked against the end of its
  * group.  So damaged bytes can give wrong bits, but cannot cause an access outside of the value and
@@ -66,7 +66,7 @@ qf_group_table(const qf_params *p, uint64_t ones)
 	return 4 * (qb_group_count(p->m, group_shift(p->m, ones)) - 1);
 }
 
-/* Return the maximum size of a compact body in bytes: three quarters of the bytes of the bits. */
+/* Return the maximum size of a compact body in bytes: three quarters of the dense body. */
 static uint64_t
 most_compact(const qf_params *p)
 {
@@ -248,7 +248,7 @@ check_compact(const qf_filter *view)
 }
 
 /*
- * ---- the compact encoding: measuring and writing it ----
+ * ---- the compact encoding: measuring and writing ----
  *
  * A filter is measured each time that it is stored.  If a filter has many set bits, their number
  * alone shows that the filter must be dense.  For all other filters one pass over the bits measures
@@ -318,8 +318,8 @@ put(encoder *e, uint64_t position, bool writing)
 }
 
 /*
- * Encode a word that is not 0 and begins at bit "at".  The word lies in one group, so only the gap
- * before its first set bit can take more than one byte.
+ * Encode a word that is not 0 and begins at bit "at".  The word lies in one group.  Gaps within the
+ * word are below 64, so only the gap before its first set bit can take more than one byte.
  */
 QB_INLINE void
 put_word(encoder *e, uint64_t at, uint64_t w, bool writing)

@@ -38,7 +38,7 @@
  *									the length (compact)
  *
  * qf_validate() compares the set bits with the body.  The caller compares family, collation and
- * text, since only the caller knows families.  Functions of two filters call qf_mergeable() first.
+ * text, since only the caller knows families.  Merges call qf_mergeable() first.
  *
  * src/filter/format.h
  */
@@ -76,7 +76,7 @@ extern qb_status qf_open(qf_filter *view, const uint8_t *bytes, uint64_t length)
  */
 extern qb_status qf_validate(const uint8_t *bytes, uint64_t length, const qb_memory *memory);
 
-/* Return the bytes of the dense encoding with these parameters, header included. */
+/* Return the size in bytes of the dense encoding with these parameters, header included. */
 extern uint64_t qf_dense_size(const qf_params *p);
 
 /*
@@ -108,7 +108,7 @@ extern uint64_t qf_dense_size(const qf_params *p);
 /* The limit of a group's data in bytes. */
 #define QF_GROUP_BYTES 2048
 
-/* Return the bytes of the table of groups. */
+/* Return the size in bytes of the table of groups. */
 extern uint64_t qf_group_table(const qf_params *p, uint64_t ones);
 
 /*
@@ -139,9 +139,8 @@ typedef struct qf_source
 } qf_source;
 
 /*
- * Return how many positions of h are set in a filter of which only the header was opened.  "all":
- * the caller needs only to know whether all positions are set, so reading may stop at the first
- * zero bit.
+ * Return how many positions of h are set.  Only the filter's header was opened.  "all": the caller
+ * needs only to know whether all positions are set, so reading may stop at the first zero bit.
  */
 extern uint32_t
 qf_count_stored(const qf_filter *view, uint64_t h, bool all, const qf_source *source);

@@ -228,8 +228,8 @@ qf_has(const qf_filter *f, uint64_t fingerprint)
 /* ---- looking up many keys in an explicit filter ---- */
 
 /*
- * A map of the bits, which lookups read before the list of positions.  The bits are cut into ranges
- * of equal length, and the map says which ranges have a set bit.  At most QF_EXPLICIT_MAX ranges
+ * Lookups read a map of the bits before the list of positions.  The bits are cut into ranges of
+ * equal length, and the map says which ranges have a set bit.  At most QF_EXPLICIT_MAX ranges
  * have a set bit, so nearly all lookups of zero bits end at the map, without a search in the list.
  */
 #define MAP_LOG 18

@@ -14,7 +14,7 @@
 #define P_DIGITS 24
 #define M_DIGITS 11
 
-/* From the paper: -ln(1 - e) and -ln e for its e = 0.1, and the factor of its p. */
+/* From the paper: -ln(1 - e) and -ln e for e = 0.1, and the factor in the formula for p. */
 #define PAPER_LOAD   0.10536051565782628
 #define PAPER_LN_E   2.302585092994046
 #define PAPER_FACTOR 0.7

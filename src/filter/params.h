@@ -13,8 +13,9 @@
  * filter makes the parameters equal.
  *
  * A frequency filter is chosen for n rows and a frequency f at which estimates are most accurate.
- * A preset has two numbers.  t = f |ln q| is the contribution of a key of frequency f to a
- * position.  The load L = k n p / m is the contribution of all other keys.
+ * A preset has two numbers, t and L.  A position of a key with frequency f stays zero with
+ * probability exp(-t - L).  t = f |ln q| accounts for the rows of the key, and the load
+ * L = k n p / m for the rows of all other keys.
  *
  *	p = 1 - exp(-t / f)		k = (exp(t + L) - 1) / (t error)^2		m = k n p / L
  *
@@ -104,9 +105,9 @@ extern const char *qf_preset_name(int preset);
 extern int qf_preset_by_name(const char *name, size_t length);
 
 /*
- * Choose the parameters for a request.  QB_BAD_ROWS, QB_BAD_FREQUENCY, QB_BAD_ERROR, QB_BAD_HASHES
- * or QB_BAD_PRESET: the named member is out of range.  QB_BAD_SIZE: the request needs more than
- * QF_BITS_MAX bits.
+ * Choose the parameters for a request.  QB_BAD_ROWS, QB_BAD_FREQUENCY, QB_BAD_ERROR or
+ * QB_BAD_PRESET: the member of this name is out of range.  QB_BAD_HASHES: k is out of range.
+ * QB_BAD_SIZE: the request needs more than QF_BITS_MAX bits.
  */
 extern qb_status qf_params_make(qf_params *p, const qf_request *request);
 
@@ -146,7 +147,7 @@ extern int qf_params_foldable(const qf_params *p);
 
 /*
  * Return the number of set bits up to which a filter is a list of positions.  Without empty slots,
- * the positions then take at most half of the bytes of the bits.
+ * the positions then take at most half as many bytes as the dense bits.
  */
 QB_INLINE uint64_t
 qf_explicit_limit(const qf_params *p)
@@ -225,8 +226,8 @@ qf_is_bloom(const qf_params *p)
 #define QF_BLOCK_DRAWS (64 / QF_BLOCK_LOG)
 
 /*
- * The number of highest bits of a draw that select an entry of the guide.  The search in the table
- * then usually takes at most one step.
+ * This many highest bits of a draw select an entry of the guide.  The search in the table then
+ * usually takes at most one step.
  */
 #define QF_GUIDE_BITS 10
 #define QF_GUIDE      (1 << QF_GUIDE_BITS)

@@ -37,12 +37,12 @@
  */
 #define EXECUTOR_PROCESSES 3
 
-/* Keys of a sketch are looked up on a GPU if the sketch has at least this size. */
+/* The result of GpuLookupBytes() (gpu/gpu.h) if qsketch.gpu_min_size is -1. */
 #define LOOKUP_BYTES (1024 * 1024)
 
 /*
- * Minimum number of keys of a sketch for which a GPU pays: at least KEYS_LEAST, and one key for
- * each BYTES_OF_KEY bytes of tables.
+ * Minimum number of keys of a sketch for which a GPU pays: KEYS_LEAST, or one key for each
+ * BYTES_OF_KEY bytes of tables if this number is larger.
  */
 #define KEYS_LEAST   262144
 #define BYTES_OF_KEY 96

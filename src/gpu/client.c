@@ -170,8 +170,8 @@ typedef struct Way
 } Way;
 
 /*
- * Maximum number of requests in progress.  For chunks, the worker serves up to 8 requests of each
- * device together, while the next 8 wait.
+ * Maximum number of requests in progress.  For chunks, it is at least GPU_TOGETHER for each device,
+ * because the worker serves up to GPU_TOGETHER requests of a device together.
  */
 static uint64
 most_on_way(const GpuTransfer *transfer)

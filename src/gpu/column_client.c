@@ -3,8 +3,8 @@
  *		A backend's requests for cached columns to the GPU worker.
  *
  * A backend posts the pages of a new chunk.  Only the last reply tells whether the worker had
- * memory for the pages.  Afterwards the chunk has no owner, like a cached value, and is found by
- * its name.
+ * memory for the pages.  The backend then publishes the chunk: like a cached value, the chunk has
+ * no owner, and is found by its name.
  *
  * src/gpu/column_client.c
  */
@@ -381,7 +381,7 @@ GpuColumnWant(GpuSlot *slot, const GpuColumnChunk *chunk)
 	memcpy(wanted->tested, chunk->tested, sizeof(wanted->tested));
 }
 
-/* ---- keys of cached columns for values on a device ---- */
+/* ---- adding keys of cached columns to values on a device ---- */
 
 /* The last known device of a chunk; 0 if it is unknown. */
 static int
@@ -392,7 +392,7 @@ device_of(const GpuColumnChunk *chunk)
 	return device < 0 || device >= GPU_DEVICES_MAX ? 0 : device;
 }
 
-/* A chunk, and its rank: the number of earlier chunks on its device. */
+/* A chunk with a rank, which is the number of earlier chunks on the chunk's device. */
 typedef struct Ranked
 {
 	uint32 rank;
@@ -485,8 +485,8 @@ take_groups(GpuGroupValues *all, GpuSlot *slot)
 }
 
 /*
- * Take the reply for a chunk.  If the chunk failed or is gone, the keys of its first pages may
- * already be added.
+ * Take the reply for a chunk.  If the request failed or the chunk is gone, the keys of the chunk's
+ * first pages may already be added.
  */
 static void
 take_chunk(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)

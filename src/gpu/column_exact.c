@@ -1,6 +1,6 @@
 /*
  * column_exact.c
- *		Exact counts of keys of cached columns: the backend's calls, and their request handler.
+ *		Exact counts of keys of cached columns: a backend's calls, and the worker's request handler.
  *
  * src/gpu/column_exact.c
  */
@@ -66,7 +66,7 @@ take_range(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 	((Ranges *) transfer->context)->range[at].found = shape_in(slot)->number;
 }
 
-/* Have all devices serve a request at the same time; false: at least one device failed. */
+/* Have all devices serve a request at the same time; false: the request failed on a device. */
 static bool
 ask_devices(Ranges *all, GpuExactOp op)
 {
@@ -96,7 +96,10 @@ order_ranges(Ranges *all)
 		   ask_devices(all, EXACT_ORDER);
 }
 
-/* The range of a piece, and the piece's first key and number of keys.  The number may be 0. */
+/*
+ * The range that a piece reads.  *first becomes the index of the piece's first key.  *count becomes
+ * the piece's number of keys, which may be 0.
+ */
 static Range *
 find_piece(const GpuTransfer *transfer, uint64 at, int *first, int *count)
 {
@@ -131,8 +134,8 @@ take_best(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 }
 
 /*
- * Read the most frequent keys of each range, at most "most"; false: the value is gone, or a device
- * failed.
+ * Read from each range its most frequent keys, at most "most" keys; false: the value is gone, or a
+ * request failed.
  */
 static bool
 read_ranges(Ranges *all, int most)
@@ -193,16 +196,16 @@ GpuExactBest(const GpuRef *ref, int most, int *count)
 }
 
 /*
- * ---- exact counts of keys in the GPU worker: the handler of their requests ----
+ * ---- the worker's request handler for exact counts of keys ----
  *
  * Each device counts the keys of its own chunks, and sorts one range of all keys.  The ranges have
  * about equal numbers of keys.  Their bounds are chosen from samples of all lists, by the number of
  * keys that each sample represents.
  *
- * The counts of a device have memory for piece_work keys (qs_device_ops), or for all keys if these
- * are fewer.  With several devices, twice the number of all keys counts, because a device stores
- * its list and its range.  If device memory is short, the counts are smaller.  Chunks are not freed
- * to get memory, because the chunks have the keys.
+ * The counts of a device have memory for at most piece_work keys (qs_device_ops).  A single device
+ * needs at most memory for all keys.  With several devices, each device needs up to twice as much,
+ * because it stores its list and its range.  If device memory is short, the counts are smaller.
+ * Chunks are not freed to get memory, because the chunks have the keys to be counted.
  */
 
 /*
@@ -220,7 +223,7 @@ typedef struct Counts
 	uint64 found;                               /* distinct keys in the range of this device */
 } Counts;
 
-/* The counts of a handle.  Bits of devices: 1 << index. */
+/* The counts of a handle.  In the bitmaps of devices, bit 1 << index stands for a device. */
 typedef struct ExactValue
 {
 	uint64 keys; /* upper limit of the number of keys */
@@ -479,8 +482,8 @@ serve_find(ExactValue *h, GpuSlot *slot)
 }
 
 /*
- * List the slices of all lists that are in the range of a device.  The slice of the device's own
- * list is first, so that each device begins with a different list.
+ * Find in each device's list the slice of keys that are in the range of one device.  The slice of
+ * this device's own list is first, so that each device begins with a different list.
  */
 static int
 list_slices(const ExactValue *h, int device, qs_cuda_exact_slice *slice)

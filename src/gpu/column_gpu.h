@@ -10,8 +10,9 @@
  * The worker's own memory has the first row and the LSN of each page, and the set of cached pages.
  * The LSN of a page is from the time when the page was cached.
  *
- * A NULL has its row among the values.  Therefore the i-th row of a page is the same row in the
- * chunks of all columns.  A bitmap says which rows are NULL.  Chunks without NULLs have no bitmap.
+ * A NULL also takes 64 bits in the array of values.  Therefore the i-th row of a page is the same
+ * row in the chunks of all columns.  A bitmap says which rows are NULL.  Chunks without NULLs have
+ * no bitmap.
  *
  * Values of a chunk never change.  The set of cached pages can only lose pages.  The worker also
  * stores the LSN that the visibility map's page had when the set was last checked.
@@ -54,7 +55,7 @@ typedef enum GpuColumnOp
 	COLUMN_LSNS,     /* read a piece of the pages' LSNs */
 	COLUMN_RENEW,    /* set a newer "map_lsn", and remove cached pages that are not in the slot */
 	COLUMN_COUNTS, /* count distinct wanted keys; the reply is for the pages before page "offset" */
-	COLUMN_MANY    /* find groups with more than "count" distinct keys in the chunk's first pages */
+	COLUMN_MANY    /* find groups with more than "count" distinct keys in the first wanted pages */
 } GpuColumnOp;
 
 /* What a request gathers from the rows that pass its tests. */
@@ -73,7 +74,7 @@ typedef struct GpuWanted
 {
 	GpuPages pages;
 	uint32 projection; /* GpuProjection */
-	uint32 pair;       /* PROJECT_PAIRS: index of the tested column */
+	uint32 pair;       /* PROJECT_PAIRS: index in "tested" of the column paired with the keys */
 	qb_selection tests;
 	GpuRef tested[QB_SELECTION_COLUMNS];
 } GpuWanted;
@@ -140,7 +141,8 @@ StaticAssertDecl(sizeof(GpuWanted) <= GPU_SLOT_BYTES, "a set of pages does not f
 
 /*
  * The reply of COLUMN_COUNTS has "count" keys, then a count for each key.  "weighted" tells whether
- * the chunk has NULLs.  A request allows at most GPU_COUNTS_MAX distinct keys.
+ * the chunk has NULLs.  In the request, "count" is the allowed number of distinct keys, at most
+ * GPU_COUNTS_MAX.
  */
 #define GPU_COUNTS_MAX (GPU_SLOT_WEIGHED / 4)
 
@@ -339,8 +341,8 @@ extern bool GpuColumnsExist(void);
 extern int GpuColumnFind(const GpuColumn *column, GpuRef *ref, uint32 chunks);
 
 /*
- * Limit "pages" of each chunk to the number of its cached pages; 0: the chunk is not cached.  Only
- * reads shared memory, where the numbers may be outdated.
+ * Limit pages[i] to the number of cached pages of chunk i, which is 0 if the chunk is not cached.
+ * Only reads shared memory, where the numbers may be outdated.
  */
 extern void GpuColumnCover(const GpuColumn *column, uint32 *pages, uint32 chunks);
 
@@ -425,7 +427,7 @@ GpuColumnRenew(const GpuRef *ref, uint64 old_lsn, uint64 map_lsn, const GpuPages
 /* The distinct keys of pages, and the number of rows with each key. */
 typedef struct GpuKeyCounts
 {
-	int count;  /* number of keys; if it exceeds the allowed number, no other member is set */
+	int count;  /* number of keys; above "most" of GpuColumnCountsAll(): no other member is set */
 	bool nulls; /* the chunk has NULLs, perhaps in other pages */
 	uint64 key[GPU_COUNTS_MAX];
 	int64 times[GPU_COUNTS_MAX];
@@ -481,8 +483,9 @@ extern bool GpuColumnCountsAll(const GpuColumnChunk *chunk, int chunks, int most
 							   GpuTakeCounts take, void *context);
 
 /*
- * Find the groups that have more than "most" distinct keys in the first pages of a chunk.  False:
- * the chunk is gone, or its device has no memory.
+ * Find the groups that have more than "most" distinct keys in the wanted pages of a chunk.  Only
+ * the first of these pages are read, up to one piece of work.  False: the chunk is gone, or its
+ * device has no memory.
  */
 extern bool
 GpuColumnMany(const GpuColumnChunk *chunk, const qb_groups *groups, int most, bool *many);
@@ -503,13 +506,13 @@ GpuColumnMany(const GpuColumnChunk *chunk, const qb_groups *groups, int most, bo
 typedef enum GpuExactOp
 {
 	EXACT_CREATE,  /* begin without keys; the shape has an upper limit of the number of keys */
-	EXACT_COLUMN,  /* count keys of chunk "other"; the last chunk of a device includes EXACT_LIST */
+	EXACT_COLUMN,  /* count keys of chunk "other"; after a device's last chunk, make its list */
 	EXACT_KEYS,    /* count keys that a backend has read */
 	EXACT_DEVICES, /* the reply has the devices that have keys; no keys may follow */
 	EXACT_LIST,    /* make the device's list */
 	EXACT_FIND,    /* find the ranges in the device's list; not sent if only one device has keys */
 	EXACT_ORDER,   /* add up the counts of the device's range, and sort its keys */
-	EXACT_READ /* read a piece of the device's range: the most frequent keys, then their counts */
+	EXACT_READ     /* read a piece of the sorted range: "count" keys, then "count" counts */
 } GpuExactOp;
 
 /*

@@ -23,10 +23,10 @@
 #include <math.h>
 
 /*
- * The factor for the size of a filter when it is compared with limits for sketches.  A row of a
- * filter costs the CPU about twice as much time as a row of a sketch, and costs a device the same
- * time.  With each measured number of processes, a GPU was faster than the CPU for filters of at
- * least GpuLookupBytes() / 8.
+ * The factor for the size of a filter when it is compared with limits for sketches.  The CPU needs
+ * about twice as much time for a row of a filter as for a row of a sketch.  For a device the two
+ * times are equal.  With each measured number of processes, a GPU was faster than the CPU for
+ * filters of at least GpuLookupBytes() / 8.
  */
 #define SIZE_FRACTION 8
 
@@ -50,8 +50,8 @@
  * ---- a backend's calls ----
  *
  * Bits and rows are posted.  Errors of posted requests show only when the filter is fetched.  All
- * other requests wait for their replies.  Functions that send return the amount that they have
- * sent, and download() checks that the sum of these amounts arrived.
+ * other requests wait for their replies.  Functions that send return the number of rows, positions
+ * or bytes that they have sent.  download() checks that the sum of these numbers arrived.
  */
 
 /* Create an empty filter on this device (-1: on any); false: no memory. */
@@ -159,7 +159,7 @@ bits_to_fill(qf_filter *f)
 
 /*
  * Fetch a filter from the worker into "f", an empty owned filter, which becomes dense.  "given" is
- * the amount that was sent to the device.
+ * the expected GpuFilterState.given.
  */
 static qb_status
 download(const GpuRef *ref, uint64 given, qf_filter *f)
@@ -184,10 +184,10 @@ download(const GpuRef *ref, uint64 given, qf_filter *f)
 typedef struct Remote
 {
 	GpuScopedHandle handle;
-	uint64 given; /* amount sent to the device, as in GpuFilterState */
+	uint64 given; /* sum of rows, positions and bytes sent to the device */
 } Remote;
 
-/* Mark the filter remote: its bits are on a device, and "given" was sent to the device. */
+/* Mark the filter remote: its bits are on a device.  "given" counts what was sent to the device. */
 static void
 become_remote(qf_filter *f, const GpuRef *ref, uint64 given)
 {
@@ -298,8 +298,8 @@ leaves_with(const qf_params *p, bool late)
 }
 
 /*
- * Upper limit of the bits that a batch of rows sets.  If the rows set random bits, the limit holds
- * almost certainly.
+ * Upper limit of the number of bits that a batch of rows sets.  If the rows set random bits, the
+ * limit holds almost certainly.
  */
 static double
 bits_of(const qf_params *p, const qf_batch *b)

@@ -21,10 +21,10 @@ typedef enum GpuFilterOp
 	FILTER_CREATE, /* make an empty filter of the shape's parameters, on device "count"; -1: any */
 	FILTER_WRITE,  /* write a piece of the bits */
 	FILTER_SET,    /* set the bits at these positions, of 4 bytes each */
-	FILTER_INSERT, /* insert rows: fingerprints; if "weighted" is set, ids or copies follow */
+	FILTER_INSERT, /* insert rows by fingerprints; if "weighted" is set, ids or copies follow */
 	FILTER_QUERY,  /* look up keys; the reply has each key's number of set positions */
 	FILTER_CONTAINS, /* look up keys; the reply tells for each key if all positions are set */
-	FILTER_FETCH,    /* the reply has the amount that was sent, and the number of set bits */
+	FILTER_FETCH,    /* the reply is a GpuFilterState */
 	FILTER_READ,     /* read a piece of the bits */
 
 	/*
@@ -64,7 +64,7 @@ StaticAssertDecl(QF_EXPLICIT_MAX * sizeof(uint32) <= GPU_SLOT_BYTES, "positions 
 StaticAssertDecl(QF_HEADER_BYTES <= sizeof(((StoredName *) 0)->header),
 				 "header of a filter does not fit");
 
-/* ---- what functions on filters call: an engine, lookups ---- */
+/* ---- the engine and lookups, for functions on filters ---- */
 
 /*
  * Returns why a filter with these parameters will probably stay on the CPU; NULL: the filter will
@@ -76,11 +76,11 @@ extern const char *GpuFilterReason(const qf_params *p, const StateWork *work);
 extern const qf_engine *GpuFilterEngine(const qf_params *p, const StateWork *work);
 
 /*
- * Insert rows with the keys of cached columns.  Pages whose rows were inserted are removed from
- * the chunks' sets.  If a device has no memory, the pages whose rows it could not insert stay in
- * the sets.  "count" becomes the number of inserted rows.  The filter must have the GPU's engine.
- * A filter of any size moves to a device, because the keys are already on a device.  The filter
- * must be a Bloom filter, because rows of frequency filters need row numbers.
+ * Insert rows with the keys of cached columns.  Pages whose rows were inserted are removed from the
+ * chunks' sets.  If a device has no memory, the pages whose rows it could not insert stay in the
+ * sets.  "count" becomes the number of inserted rows.  The filter must have the GPU's engine.  A
+ * filter of any size moves to a device, because the keys are already on a device.  The filter must
+ * be a Bloom filter, because a frequency filter also needs the number of each row.
  */
 extern qb_status
 GpuFilterAddColumn(qf_filter *f, const GpuColumnChunk *chunk, int chunks, int64 *count);

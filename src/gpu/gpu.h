@@ -48,8 +48,8 @@ extern bool GpuIsLarge(uint64 bytes);
 extern bool GpuFillsFaster(uint64 bytes, const StateWork *work);
 
 /*
- * Minimum number of keys of a sketch for which a GPU pays.  The sketch is made on the GPU and
- * fetched.
+ * Minimum number of keys of a sketch for which a GPU pays.  Assumes that the sketch is made on the
+ * GPU and fetched.
  */
 extern double GpuKeysLeast(uint64 bytes);
 
@@ -60,9 +60,9 @@ extern double GpuKeysLeast(uint64 bytes);
 extern bool GpuHasKeys(uint64 bytes, const StateWork *work);
 
 /*
- * True if fetching a value takes less time than filling it on the CPU, with "accesses" random
- * accesses to memory.  Assumes that each process fetches its own value, and that the CPU merges the
- * fetched values.
+ * True if fetching a value takes less time than filling it on the CPU.  The CPU fills the value by
+ * "accesses" random accesses to memory.  Assumes that each process fetches its own value, and that
+ * the CPU merges the fetched values.
  */
 extern bool GpuPaysForFetching(double accesses, uint64 bytes);
 
@@ -93,9 +93,9 @@ typedef enum GpuWorkerKind
 typedef enum GpuFault
 {
 	FAULT_NONE,
-	FAULT_ERROR,  /* an insert or query fails, and then all devices count as failed */
+	FAULT_ERROR,  /* a request in GpuHandler.faulty fails, and then all devices count as failed */
 	FAULT_MEMORY, /* no device memory for any new value */
-	FAULT_SPILL,  /* no device memory for inserted keys */
+	FAULT_SPILL,  /* no device memory for keys of sketches, or for sorting rows of sets */
 	FAULT_SLOW,   /* the worker sleeps 20 ms before each piece of a request */
 	FAULT_HANG,   /* no request is served */
 	FAULT_SPREAD, /* the chunks of a table are spread over the devices */
@@ -122,8 +122,8 @@ extern int gpu_fault;
 extern void GpuDefineSettings(void);
 
 /*
- * Read the device numbers in qsketch.gpu_devices, at most "room".  Returns their number; 0: all
- * devices are to be used.
+ * Read at most "room" device numbers from qsketch.gpu_devices.  Returns the length of the list; 0:
+ * all devices are to be used.
  */
 extern int GpuDeviceNumbers(int *number, int room);
 

@@ -6,12 +6,13 @@
  * "handle_count" says that it has any.
  *
  * Cached values and chunks of cached columns have no owner, and are found by name (names.c).
- * Columns may use 7/8 of the cache, in number and in bytes.  Values may use the part of the cache
- * that columns do not use.
+ * Columns may use 7/8 of the handles and of the bytes of the cache.  Values may use the part of the
+ * cache that columns do not use.
  *
- * If a limit is exceeded, the least recently used handle of one role is evicted.  The role that
- * needs memory loses the handle if it has at least its quota.  Otherwise the role with the most
- * memory or handles loses a handle.  All roles with cached handles have equal quotas.
+ * If a limit is exceeded or a device has no memory, the least recently used handle of one role is
+ * evicted.  All roles with cached handles have equal quotas.  If the role that needs memory has
+ * used its quota, this role loses a handle.  Otherwise the role with the most memory or handles
+ * loses a handle.
  *
  * src/gpu/handles.c
  */
@@ -164,7 +165,7 @@ GpuDropHandle(const GpuRef *ref)
 	wake_for_pending();
 }
 
-/* Record that the handle is dropped when memory of its owner is freed. */
+/* Record that a memory context of the owner will drop the handle. */
 void
 GpuAttachHandle(const GpuRef *ref)
 {
@@ -221,8 +222,8 @@ is_in_transfer(const GpuHandle *handle)
 }
 
 /*
- * Receive the handle of a token, which was transferred to this leader or by this parallel worker.
- * False: no such handle.
+ * Receive the handle of a token.  The handle was transferred to this leader, or by this parallel
+ * worker.  False: no such handle.
  */
 bool
 GpuReceiveHandle(GpuFamily family, const TokenNumber *token, GpuRef *ref, GpuShape *shape)
@@ -258,9 +259,9 @@ owns_none(void)
 
 /*
  * Drop handles of this backend.  At the end of a transaction, drop all handles.  After the rollback
- * of a subtransaction, drop its handles that are not attached to memory, and all transferred
- * handles that were not received.  Parallel queries start no subtransactions, so these transferred
- * handles belong to a query within the subtransaction.
+ * of a subtransaction, drop the subtransaction's handles that are not attached to memory, and all
+ * handles from parallel workers that were not received.  These workers belong to a query within the
+ * subtransaction, because no subtransaction can start during a parallel query.
  *
  * An attached handle is dropped with its memory.  This memory may belong to a cursor that is older
  * than the subtransaction.  So the parent receives the attached handles.
@@ -521,8 +522,8 @@ is_same_column(const StoredName *a, const StoredName *b)
 }
 
 /*
- * The record of a column.  If the column has no record, the entry for a new record: an unused
- * entry, or the oldest.
+ * Find the record of a column.  If the column has no record, return the entry for a new record: an
+ * unused entry, or else the entry with the oldest record.
  */
 static GpuPushedOut *
 find_pushed_out(const StoredName *column)

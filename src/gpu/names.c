@@ -53,8 +53,8 @@ GpuRemoveName(const GpuHandle *handle)
 /* ---- functions that take the lock themselves ---- */
 
 /*
- * Find the cached value or chunk of this name, and note its use; false: not cached.  "device" may
- * be NULL.
+ * Find the cached value of this name, and note its use; false: the value is not cached.  "device"
+ * may be NULL.
  */
 bool
 GpuFindCached(const StoredName *name, GpuRef *ref, int *device)

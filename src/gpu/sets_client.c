@@ -6,7 +6,7 @@
  * the index fails.  The backend sends numbers that represent the elements, and not the elements.
  * Two collections use the same numbering, so equal elements have equal numbers.
  *
- * The worker may cache a stored collection, under a different name on each device (client.c).  The
+ * The worker may cache a stored collection, under a different name on each device (name_on()).  The
  * worker then also stores the ids and offsets of the sets, so that a backend that finds the
  * collection need not read it.  The worker may drop the collection at any time.
  *
@@ -262,8 +262,8 @@ put_collections(Replica *replica, const qset_request *r, bool ids, double *index
 }
 
 /*
- * Make a collection of the sorted rows of a handle, on their device.  The time of indexing is added
- * to "index_ms".
+ * Make a collection of the sorted rows of a handle, on the device of the rows.  The time of
+ * indexing is added to "index_ms".
  */
 static bool
 make_of_rows(Replica *replica, const GpuRef *memberships, double *index_ms)
@@ -324,7 +324,7 @@ drop_replica(Replica *replica)
 
 struct GpuPairs
 {
-	GpuScopedHandle handle; /* its "end" function drops the handles of all replicas */
+	GpuScopedHandle handle; /* handle.end() drops the handles of all replicas */
 	Replica replica[GPU_DEVICES_MAX];
 	int replicas;
 	int method;    /* qset_method that the device chose */

@@ -30,7 +30,7 @@ typedef enum GpuSetsOp
 	SETS_GET_IDS,  /* read a piece of the ids */
 	SETS_GET_OFFSETS,
 	SETS_SEARCH,  /* make a search whose rows and columns are the sets of "other" */
-	SETS_AGAINST, /* set the columns of a search: the sets of "other" */
+	SETS_AGAINST, /* make the sets of "other" the columns of a search */
 	SETS_OPEN,    /* prepare a search; the reply has its expected time */
 	SETS_ROWS,    /* begin to search a range of rows */
 	SETS_PAIRS    /* the reply has the next "count" pairs of the range */
@@ -64,7 +64,7 @@ typedef struct GpuSetsReply
 	uint64 at; /* changes whenever the search makes progress */
 
 	/* reply of SETS_OPEN; SETS_INDEX sets only "ms" */
-	double ms;  /* SETS_OPEN: expected time of the search, 0: unknown.  SETS_INDEX: its time */
+	double ms;  /* SETS_INDEX: time of indexing; SETS_OPEN: expected search time, 0: unknown */
 	int method; /* the qset_method that was chosen */
 } GpuSetsReply;
 
@@ -82,8 +82,8 @@ extern const GpuStored gpu_stored_sets;
 typedef struct GpuPairs GpuPairs;
 
 /*
- * True if the GPU should find the pairs of collections with this number of elements.  The reason is
- * written into "why".
+ * True if the GPU should find the pairs of collections with this number of elements.  The reason
+ * for the choice is written into "why".
  */
 extern bool GpuWantsPairs(uint64 elements, char why[GPU_TEXT_BYTES]);
 
@@ -157,7 +157,7 @@ typedef enum GpuMembershipsOp
 	MEMBERSHIPS_CREATE, /* begin without rows */
 
 	/*
-	 * Add rows of a chunk.  The elements are the keys of chunk "other".  The ids are the numbers of
+	 * Add rows of a chunk.  The elements are the keys of chunk "other".  The ids are the values of
 	 * the tested column "pair".  In the reply, "done" is the number of added rows, and "offset" is
 	 * the first page that was not read.
 	 */

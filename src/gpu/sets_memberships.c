@@ -1,6 +1,6 @@
 /*
  * sets_memberships.c
- *		Rows that become a collection of sets on a device: the backend's calls, and their handler.
+ *		Rows of a collection of sets on a device: a backend's calls, and the worker's handler.
  *
  * The worker has the only copy of the rows.  So calls that need the rows raise an error if the
  * worker failed.
@@ -85,7 +85,7 @@ GpuMembershipsRead(GpuMemberships *memberships, GpuMembershipsArray array, uint6
 }
 
 /*
- * ---- rows of a collection of sets in the GPU worker: the handler of their requests ----
+ * ---- the worker's request handler for rows of a collection of sets ----
  *
  * All rows are on the device of the first rows.  Rows of chunks on other devices are copied to this
  * device.  Sorting is not divided into pieces.  The number of rows is limited to keep the sort

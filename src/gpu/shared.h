@@ -18,11 +18,11 @@
  *	RUNNING		the worker has taken the request from the queue
  *	DONE		the slot has the reply, and a backend waits for the reply or reads it
  *
- *	backend		FREE -> FILLING -> QUEUED, DONE -> FREE
+ *	backend		FREE -> FILLING -> QUEUED or FREE, DONE -> FREE
  *	worker		QUEUED -> RUNNING -> DONE if a backend waits, else RUNNING -> FREE
  *
- * The queue is first in, first out.  The worker takes all requests from the queue.  It serves the
- * processes piece by piece, by the worker time that each process has used (worker/schedule.c).
+ * The queue is first in, first out.  The worker takes all requests from the queue, and serves them
+ * in pieces.  The process that has used the least worker time is served next (worker/schedule.c).
  * Requests that change a value take effect in the order of the queue.  A backend that stops waiting
  * (cancelled, failed) sets "abandoned" in a slot that is not DONE yet.  The worker then frees the
  * slot at the end of the piece.  While a backend holds a slot in state FILLING, it runs no code
@@ -37,19 +37,22 @@
  *	LOST		belongs to a backend, but its value is gone or incomplete, after a failure
  *
  *	backend		UNUSED -> LIVE -> PENDING_FREE or CACHED, LOST -> PENDING_FREE
- *				CACHED -> PENDING_FREE beyond the limits of the cache
+ *				CACHED -> PENDING_FREE beyond the limits of the cache, or to unload or
+ *				replace a chunk
  *	worker		PENDING_FREE -> UNUSED when no request names it ("pending" is 0)
- *				CACHED -> PENDING_FREE to free device memory, or if its device failed
- *				LIVE -> LOST if keys could not be added, or if its device failed
- *				when the worker fails or starts: LIVE -> LOST, LOST stays LOST, all
+ *				CACHED -> PENDING_FREE beyond lowered limits, to free device memory, or if
+ *				its device failed
+ *				LIVE -> LOST if a posted request failed, or if its device failed
+ *				when the worker ends or starts: LIVE -> LOST, LOST stays LOST, all
  *				other states -> UNUSED
  *
- * A LIVE handle changes to PENDING_FREE at the first of these events: its state's memory is freed,
- * the transaction ends, or the backend exits.  A handle that is not "attached" to the state's
- * memory also changes to PENDING_FREE when its subtransaction is rolled back.  A process of a
- * parallel plan transfers a handle to its leader.  The leader takes ownership of the handle, or
- * frees it at the end of the leader's transaction.  Leaders outlive their workers.  A serial number
- * distinguishes a handle from later handles with the same index.
+ * A LIVE handle changes to PENDING_FREE at the first of these events: the owner drops the handle,
+ * the memory context to which the handle is "attached" is reset, the transaction ends, or the
+ * backend exits.  A handle that is not "attached" also changes to PENDING_FREE when its
+ * subtransaction is rolled back.  A process of a parallel plan transfers a handle to its leader.
+ * The leader takes ownership of the handle, or frees it at the end of the leader's transaction.
+ * Leaders outlive their workers.  A serial number distinguishes a handle from later handles with
+ * the same index.
  *
  * A LIVE handle is "full" if its device has no memory for the value to grow.  The backend fetches
  * the value before it adds more keys, and continues with the CPU's engine.
@@ -62,8 +65,8 @@
  * All other members are atomic, or written by the worker only: state, pid, devices, reason.  The
  * worker sets "reason" before "state" or "lost" refers to it.  No process holds both locks.
  *
- * handles.c limits cached columns and cached values separately.  A chunk is evicted to load other
- * columns, or for a value of the same role.
+ * handles.c limits the cached columns, and all cached handles together.  A chunk is evicted for
+ * another chunk, or for a value of the same role.
  *
  * Quotas.  Neither a process nor a role can take all slots or all handles: GpuMayTake().  A
  * session's role is its login role, which SET ROLE does not change.
@@ -212,14 +215,14 @@ typedef struct GpuHandle
 	int pid;                   /* LIVE, LOST: process ID of the owner, for monitoring */
 	Oid role;                  /* login role of the session that created the handle */
 	SubTransactionId subid;    /* LIVE, LOST: the owner's subtransaction; invalid: in transfer */
-	bool attached;             /* LIVE, LOST: dropped when memory of the owner is freed */
+	bool attached;             /* LIVE, LOST: a memory context of the owner drops the handle */
 	bool in_transfer;          /* transferred to a leader that has not received it */
 	TokenNumber token;         /* if in transfer: the token that stands for the handle */
-	GpuShape shape;            /* if in transfer: facts about the value that its device lacks */
+	GpuShape shape;            /* if in transfer: facts about the value, for its receiver */
 	bool full;                 /* LIVE: the device has no memory for the value to grow */
 	int device;                /* set by the worker */
 	uint64 bytes;              /* device memory, set by the worker */
-	uint32 pages;              /* chunk: number of pages that count as cached, set by the worker */
+	uint32 pages;              /* chunk: number of cached pages, set by the worker */
 	GpuChunkState chunk_state; /* chunk: set by the worker, under "handles" */
 	StoredName key;            /* CACHED */
 	int next_named;        /* CACHED: index + 1 of the next handle in the chain; 0: last handle */
@@ -255,7 +258,7 @@ typedef enum GpuCounter
 	COUNT_BYTES_OUT, /* bytes of answers and tables returned by the worker */
 	COUNT_CACHE_HITS,
 	COUNT_CACHE_MISSES,
-	COUNT_FALLBACKS,    /* values that are on the CPU for lack of device memory */
+	COUNT_FALLBACKS,    /* values and lookups on the CPU for lack of device memory */
 	COUNT_RING_WAITS,   /* times that a backend found no free slot */
 	COUNT_RING_WAIT_US, /* microseconds that backends have waited for a free slot */
 	COUNT_RESTARTS,     /* failures of a device */
@@ -400,14 +403,14 @@ GpuEachCached(GpuFamily family, void (*visit)(GpuHandle *handle, void *context),
 #define GPU_CACHED_MAX (GPU_HANDLES / 2)
 
 /*
- * The part of the cache's limit that columns may use.  Values may use the memory that columns do
- * not use.
+ * Columns may use this part of the cache's limits of bytes and handles.  Values may use what
+ * columns do not use.
  */
 #define GPU_COLUMNS_OF(limit) ((limit) - (limit) / 8)
 
 /*
- * Return the number of slots or handles below which a process counts as a process with few.  "all"
- * is the number of all slots or handles.
+ * A process has few slots or handles if their number is below this limit.  "all" is the number of
+ * all slots or handles.
  */
 static inline int
 GpuFew(int all)
@@ -418,8 +421,8 @@ GpuFew(int all)
 /*
  * True if a process may take one more of "all" slots or handles.  "free" counts the free slots or
  * handles, "mine" counts the slots or handles of the process, and "role" counts the slots or
- * handles of all processes of its role.  Only processes with few may take the last quarter.  For
- * the last eighth, the role must also have less than a sixteenth of "all".
+ * handles of all processes of its role.  Only a process below GpuFew() may take slots or handles of
+ * the last quarter.  For the last eighth, its role must also have less than a sixteenth of "all".
  */
 static inline bool
 GpuMayTake(int free, int all, int mine, int role)
@@ -444,7 +447,7 @@ GpuStateNow(void)
 	return gpu_shared ? (GpuWorkerState) pg_atomic_read_u32(&gpu_shared->state) : GPU_OFF;
 }
 
-/* The failed devices.  Bits: 1 << index. */
+/* The failed devices, as a bitmap with bit 1 << index for a device. */
 static inline uint32
 GpuLostDevices(void)
 {

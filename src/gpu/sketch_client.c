@@ -353,7 +353,7 @@ add_partition(const GpuRef *ref, int number, GpuSketchShape *shape, qs_sketch *s
 	return status;
 }
 
-/* True if the worker's description of the tables is still valid: each new key changes the total. */
+/* True if no key was added after the worker described the tables.  Each key changes the total. */
 static bool
 is_described(const GpuRemote *remote, const qs_sketch *sk)
 {

@@ -2,12 +2,12 @@
  * sketch_gpu.h
  *		Sketches on a GPU: requests, what slots hold, and the functions that backends call.
  *
- * A dense sketch is sent and fetched piece by piece.  A piece is named by its offset in the table
- * of counters, which the extra table follows.
+ * A dense sketch is sent and fetched piece by piece.  Offsets of pieces begin in the table of
+ * counters, and continue in the extra table.
  *
  * If the device has no memory for a sketch to grow, the sketch has several partitions: its tables
- * on the device, the keys of chunks on other devices, and the keys that arrived when it was full.
- * The backend fetches the partitions one after another, and merges them.
+ * on the device, the keys of chunks on other devices, and the keys that arrived after the device
+ * had no memory.  The backend fetches the partitions one after another, and merges them.
  *
  * src/gpu/sketch_gpu.h
  */
@@ -75,7 +75,7 @@ typedef struct GpuSketchShape
 	GpuSketchMerged merged; /* progress of a SKETCH_MERGE, or of merging the fetched partition */
 } GpuSketchShape;
 
-/* The facts about a partial sketch that its device lacks.  A handle in transfer has these facts. */
+/* The facts about a partial sketch that a handle in transfer has for its receiver. */
 typedef struct GpuSketchPartial
 {
 	qs_params params;
@@ -90,7 +90,7 @@ StaticAssertDecl(QS_HEADER_BYTES <= sizeof(((StoredName *) 0)->header),
 				 "header of a sketch does not fit");
 
 /*
- * The shape in a slot: SKETCH_CREATE, SKETCH_LOAD, and the replies of SKETCH_MERGE and
+ * The shape in the slot of SKETCH_CREATE or SKETCH_LOAD, or in the reply of SKETCH_MERGE or
  * SKETCH_FETCH.
  */
 static inline GpuSketchShape *
@@ -99,7 +99,7 @@ GpuSketchShapeIn(GpuSlot *slot)
 	return (GpuSketchShape *) slot->shape.bytes;
 }
 
-/* ---- what functions on sketches call: an engine, lookups, tokens ---- */
+/* ---- the engine, lookups and tokens, for functions on sketches ---- */
 
 /*
  * Returns why a sketch with these parameters will probably stay on the CPU; NULL: the sketch will
@@ -128,9 +128,9 @@ extern qb_status
 GpuSketchAddColumn(qs_sketch *sk, const GpuColumnChunk *chunk, int chunks, int64 *count);
 
 /*
- * Find the groups' sketches that become dense by the keys of this chunk.  Move these sketches,
- * without their keys, to a device.  dense[i] tells whether sketch i was moved.  All sketches have
- * the same parameters, and have no keys yet.
+ * Find the groups' sketches that become dense by the keys of this chunk.  Move these sketches to a
+ * device, but do not add the keys.  dense[i] tells whether sketch i was moved.  All sketches have
+ * the same parameters, and are empty.
  */
 extern void GpuSketchGetDense(qs_sketch **sk, const qb_groups *groups, const GpuColumnChunk *chunk,
 							  bool *dense);
@@ -225,7 +225,7 @@ GpuShapeBytes(const GpuSketchShape *shape)
 /* Make an empty owned sketch dense.  The caller then writes its tables. */
 extern qb_status GpuSketchMakeTables(qs_sketch *sk, const GpuSketchShape *shape);
 
-/* GpuReadPiece() copies a piece from the tables.  GpuWritePiece() copies a piece into the tables. */
+/* GpuReadPiece() copies a piece from the tables.  GpuWritePiece() copies a piece to the tables. */
 extern void GpuReadPiece(const qs_sketch *sk, const GpuSketchShape *shape, uint64 offset,
 						 uint64 bytes, uint8 *to);
 extern void GpuWritePiece(qs_sketch *sk, const GpuSketchShape *shape, uint64 offset, uint64 bytes,
@@ -253,7 +253,7 @@ extern bool GpuSketchUpload(const qs_sketch *sk, int device, GpuRef *ref);
 extern qb_status
 GpuSketchMergeInto(const GpuRef *ref, const GpuRef *other, GpuSketchMerged *merged);
 
-/* Merge a dense sketch in this process, except the units that "merged" counts. */
+/* Merge "from" into "into" in this process, except the units that "merged" counts. */
 extern qb_status
 GpuSketchMergeRest(qs_sketch *into, const qs_sketch *from, const GpuSketchMerged *merged);
 

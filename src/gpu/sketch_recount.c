@@ -107,8 +107,8 @@ drop(Recount *r)
 /* ---- counting ---- */
 
 /*
- * Send chunks to the groups' sketches on their devices.  Each sketch's number of keys is added to
- * "keys".
+ * Send chunks to the groups' sketches on the chunks' devices.  Each sketch's number of keys is
+ * added to "keys".
  */
 static bool
 send_groups(const Recount *r, int op, const GpuRef *ref, const Chunks *chunks, uint64 *keys)
@@ -137,9 +137,9 @@ send_groups(const Recount *r, int op, const GpuRef *ref, const Chunks *chunks, u
 }
 
 /*
- * Send chunks to the sketches or copies on their devices, by request "one" for a single sketch, or
- * "of_groups" for groups.  Each sketch's number of keys is added to "keys".  The chunks' sets of
- * pages change.
+ * Send chunks to the sketches or copies on the chunks' devices, by request "one" for a single
+ * sketch, or "of_groups" for groups.  Each sketch's number of keys is added to "keys".  The chunks'
+ * sets of pages change.
  */
 static bool
 send_chunks(const Recount *r, int one, int of_groups, const Chunks *chunks, uint64 *keys)
@@ -237,7 +237,7 @@ keep_sampled(const Recount *r, const GpuColumnChunk *chunk)
 			pages->word[i] = 0;
 }
 
-/* True if the chunk with this number, among the "chunks" of its device, is sampled. */
+/* True if chunk "number" of the "chunks" chunks of a device is sampled. */
 static bool
 is_sampled(int number, int chunks)
 {

@@ -416,7 +416,8 @@ with_bits(Asked *asked)
 
 /*
  * Return the whole filter, for looking up this many keys on the CPU.  For many keys, a compact
- * filter is replaced by a copy, because searching compact bytes for each position takes longer.
+ * filter is replaced by a copy, because searching the compact bytes for each position would take
+ * longer than making the copy.
  */
 static const qf_filter *
 for_keys(Asked *asked, int keys)

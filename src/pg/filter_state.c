@@ -1,6 +1,6 @@
 /*
  * filter_state.c
- *		Reads and writes qfilter values; a filter as an expanded object.
+ *		Reads and writes qfilter values, and implements filters as expanded objects.
  *
  * The input functions validate the values of users.  So reading a value checks only its header and
  * length.  These checks are enough to keep every operation inside the value's bytes.
@@ -63,8 +63,8 @@ FilterOpenStored(qf_filter *view, Datum datum)
 }
 
 /*
- * Choose the encoding in which a filter is written, and return the bytes of the varlena.  The
- * largest filter has half a gigabyte, which PostgreSQL can store.
+ * Choose the encoding in which a filter is written, and return the size of the varlena in bytes.
+ * The largest filter has half a gigabyte, which PostgreSQL can store.
  */
 static Size
 flat_size(const qf_filter *filter, qf_flat *flat)
@@ -475,7 +475,7 @@ filter_units(KeyedState *state, Size *bytes)
 	return qf_words(&filter->params);
 }
 
-/* The slice's data is a qf_filter with the number of rows and the key family, but without bits. */
+/* slice->data is a qf_filter with the number of rows and the key family, but without bits. */
 static void
 filter_add(KeyedState *state, uint64 first, uint64 count, SharedSlice *slice, dsa_area *area)
 {

@@ -1,6 +1,6 @@
 /*
  * filter_state.h
- *		Filters as values of PostgreSQL, and as expanded objects: the states of aggregates.
+ *		Filters as values of PostgreSQL, and as expanded objects, which are states of aggregates.
  *
  * A qfilter value is a varlena whose data have the byte format of filter/format.h.  Functions read
  * the value through a FilterReader, and change it as an expanded object.

@@ -1,6 +1,6 @@
 /*
  * flat.c
- *		Text, binary and comparison of types whose values are the bytes of a format.
+ *		Text form, binary form and comparison of types whose values are the bytes of a format.
  *
  * The text of a value is the type's name and a colon, followed by the value's bytes as base64.
  * Binary output and bytea are the bytes themselves.  All input is validated.

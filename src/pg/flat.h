@@ -1,6 +1,6 @@
 /*
  * flat.h
- *		Text, binary and comparison of types whose values are the bytes of a format.
+ *		Text form, binary form and comparison of types whose values are the bytes of a format.
  *
  * A family describes its type by a FlatType.  FLAT_FUNCTIONS() defines the functions that SQL needs
  * for the type.

@@ -5,8 +5,8 @@
  * An array stands for the set of its elements.  One pass of vector comparisons checks whether the
  * elements are strictly ascending.  An array that is not ascending is copied, the copy is sorted,
  * and its duplicates are removed.  Elements of type smallint are copied as integers, since the
- * inner loops exist for 4 and 8 bytes.  Large arrays that are stored uncompressed are read and
- * counted in slices, so that the whole array is never in memory.
+ * inner loops exist for 4 and 8 bytes.  If a function only counts, large ascending arrays that are
+ * stored uncompressed are read in slices, so that the whole array is not in memory.
  *
  * The element type is read from the arrays, not from the function's declaration.
  *

@@ -84,7 +84,7 @@ SetsContainAll(SetCounts n)
 	SQL_FUNCTION(name##_overlap, Float8GetDatum(SetsOverlap(counts_of(fcinfo))));           \
 	SQL_FUNCTION(name##_contains_all, BoolGetDatum(SetsContainAll(counts_of(fcinfo))))
 
-/* Raises the error that ids are bigint. */
+/* Raises an error, because ids of sets are bigint. */
 extern Datum qsets_other_id(PG_FUNCTION_ARGS);
 
 #endif

@@ -455,8 +455,8 @@ qsets_pairs_plan(PG_FUNCTION_ARGS)
 }
 
 /*
- * Planner support of qsets_pairs, which answers no request.  The planner calls this function for
- * the number of rows before it makes paths.  The call loads the module, and installs the module's
- * hook (scan/sets/pairs.c) before the hook is needed for a session's first query.
+ * Planner support of qsets_pairs, which answers no request.  The planner asks this function for the
+ * number of rows before it makes paths.  The call loads the module, and installs the module's hook
+ * (scan/sets/pairs.c) before the hook is needed for a session's first query.
  */
 SQL_FUNCTION(qsets_pairs_support, PointerGetDatum(NULL));

@@ -15,8 +15,8 @@
  * their errors to the leader, and end if the leader's (sub)transaction fails.
  *
  * Parallel mode lasts from the start to the end of one scan.  In parallel mode nothing may be
- * written, so a caller that returns rows before the scan ends must run in a query that is in
- * parallel mode.  A parallel worker starts no workers.
+ * written.  So a caller may return rows before the scan ends only if the whole query is in parallel
+ * mode.  A parallel worker starts no workers.
  *
  * Shared memory:
  *

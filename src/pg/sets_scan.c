@@ -3,11 +3,11 @@
  *		All pairs of sets: pulls pairs from the prepared input, or from a GPU.
  *
  * The collections are read and measured, and the cheapest method is chosen.  The input is written
- * into one block in the form that this method needs.  After that only the block, the ids of the
- * sets and one row of counters are needed.  This process pulls pairs from the block in batches.
- * For a large input, parallel workers help (sets_parallel.c).  A GPU can also find the pairs, and
- * may have cached the collection in an earlier query.  The pairs and their order do not depend on
- * the process or device that finds the pairs.
+ * into one block in the form that this method needs.  The search then needs only the block, the ids
+ * of the sets and one row of counters.  This process pulls pairs from the block in batches.  For a
+ * large input, parallel workers help (sets_parallel.c).  A GPU can also find the pairs, and may
+ * have cached the collection in an earlier query.  The pairs and their order do not depend on the
+ * process or device that finds the pairs.
  *
  * src/pg/sets_scan.c
  */
@@ -145,9 +145,9 @@ keep_ids(PairScan *scan, const qset_request *request)
 }
 
 /*
- * Set the name under which a device may cache a stored collection, and the sizes from its header.
- * False: the collection has no name.  The header need not be checked, because every cached
- * collection was made from a valid value.
+ * Set the name under which a device may cache a stored collection.  Set the sizes in "kept" from
+ * the header of the collection.  False: the collection has no name.  The header is not checked,
+ * because an invalid header matches no cached collection.
  */
 static bool
 name_stored(PairScan *scan, Datum datum, GpuKept *kept)
@@ -246,10 +246,10 @@ open_on_cpu(PairScan *scan, const qset_request *request)
 }
 
 /*
- * Open the scan of a request.  If "place" is PAIRS_READ, the request has its collections, and the
- * scan is always opened.  If not, "rows" is the value of the only collection, which this process
- * has not read.  False: no GPU can search the collection at this place, so the caller must read
- * the collection.
+ * Open the scan of a request.  If "place" is PAIRS_READ, this process has read the collections of
+ * the request, and the scan is always opened.  If "place" has another value, this process has not
+ * read the only collection, whose value is "rows".  False: no GPU can search the collection at this
+ * place, so the caller must read the collection.
  */
 bool
 PairScanOpen(PairScan *scan, const qset_request *request, GpuPairsOrigin place, Datum rows)
@@ -291,7 +291,7 @@ pull(PairScan *scan, qset_pair *room, uint64 *count)
 {
 	const qset_pair *pair = room;
 
-	CHECK_FOR_INTERRUPTS(); /* the caller's work on the pairs may take longer than the search */
+	CHECK_FOR_INTERRUPTS(); /* processing the pairs may take longer than finding them */
 	if (scan->gpu)
 		pair = GpuPairsNext(scan->gpu, PAIRS_BATCH, count);
 	else if (scan->workers)

@@ -44,10 +44,10 @@ typedef struct PreparedSets
 /*
  * ---- prepared collections that a process keeps from query to query ----
  *
- * Reading a collection takes a thousand times as long as answering a question from its postings.
- * So a process keeps the postings of collections that are stored out of line.  qsketch.sets_cache
- * limits their total memory (stored.h).  A collection is prepared at its second use, because a
- * single question is cheaper without preparation.
+ * Reading a large collection takes hundreds of times as long as answering a question from its
+ * postings.  So a process keeps the postings of collections that are stored out of line.
+ * qsketch.sets_cache limits their total memory (stored.h).  A collection is prepared at its second
+ * use, because a single question is cheaper without preparation.
  *
  * A collection is recognized by its toast pointer.  After a transaction has ended, PostgreSQL may
  * reuse a toast pointer for another value.  So the header, which has sizes and a checksum, must
@@ -63,9 +63,9 @@ typedef struct KeptSets
 
 /*
  * The setting qsketch.sets_cache, in kB.  A prepared collection takes four to five times its stored
- * bytes.  So the default of 512 MB suffices for stored collections of 128 MB in all, as much as
- * PostgreSQL's default shared_buffers hold.  A question to an unprepared collection needs more than
- * half of the memory that the prepared collection would take.
+ * bytes.  So the default of 512 MB suffices for stored collections of about 110 MB in all.  A
+ * question to an unprepared collection needs more than half of the memory that the prepared
+ * collection would take.
  */
 static int limit_kb = 512 * 1024;
 
@@ -122,7 +122,7 @@ read_header(Datum collection, uint8 *header)
 
 /*
  * Send a NOTICE that prepared collections would take this many bytes.  The NOTICE is sent once for
- * each limit, and never for the limit 0.
+ * each limit, but not for the limit 0, and not by a parallel worker.
  */
 static void
 report_limit(Size bytes)
@@ -139,7 +139,7 @@ report_limit(Size bytes)
 					 TextOfSize(bytes))));
 }
 
-/* Prepare and keep a collection, unless it exceeds the limit of the cache. */
+/* Prepare and keep a collection, if it fits into the cache (StoredMayKeep()). */
 static void
 keep(KeptSets *kept, Datum collection)
 {
@@ -162,7 +162,8 @@ keep(KeptSets *kept, Datum collection)
 
 /*
  * Return a collection that the process keeps prepared, which is valid until the next call.  NULL:
- * the collection is not stored out of line, is used for the first time, or exceeds the limit.
+ * the collection is not stored out of line, is used for the first time, or does not fit into the
+ * cache.
  */
 static PreparedSets *
 kept_of(Datum collection)
@@ -283,7 +284,9 @@ ask_for_set(FunctionCallInfo fcinfo, const qset_collection *c, qset_question *qu
 	return true;
 }
 
-/* Set the question's ranks: the ranks of the dictionary's elements that the collection has. */
+/*
+ * Look up the dictionary's elements in the collection, and set question->rank to the ranks found.
+ */
 static void
 find_ranks(const qset_collection *c, const qset_dictionary *dictionary, qset_question *question)
 {
@@ -403,7 +406,7 @@ similar(FunctionCallInfo fcinfo, Ask ask)
 	return (Datum) 0;
 }
 
-/* qsets_similar with an id of type text, the type of untyped parameters.  Only numbers are valid. */
+/* qsets_similar with an id of type text, the type of untyped parameters.  Ids must be numbers. */
 static Datum
 similar_to_text(FunctionCallInfo fcinfo)
 {

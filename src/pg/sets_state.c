@@ -206,8 +206,8 @@ grown(SetsState *sets, void *array, uint32 room)
 }
 
 /*
- * Enlarge a full batch.  A batch of the greatest size is emptied instead.  A batch begins small,
- * since many groups are small.  The greatest batch for a GPU fills a slot.
+ * Enlarge a full batch, or flush a full batch of maximum size.  A batch begins small, since many
+ * groups are small.  If a GPU has the rows, a batch of maximum size fills a slot (gpu/shared.h).
  */
 void
 SetsMakeRoom(SetsState *sets)
@@ -275,8 +275,9 @@ SetsStartAgain(SetsState *sets)
 }
 
 /*
- * Set the collection of a state without rows.  The state takes over the arrays, which are in its
- * memory.  "rows" is the number of rows from which the collection was made.
+ * Set the collection of a state without rows.  The state takes over the arrays of the collection,
+ * which must be in the state's memory.  "rows" is the number of rows from which the collection was
+ * made.
  */
 void
 SetsBecome(SetsState *sets, const qset_collection *collection, int64 rows)
@@ -385,8 +386,8 @@ write_flat(KeyedState *state, void *result, Size bytes)
 }
 
 /*
- * The size of a state that is passed to another process, in bytes.  The other process may add rows.
- * So an image of the builder is passed, with unsorted rows and perhaps more than 1 GB.
+ * Return the number of bytes of a state that is passed to another process.  The other process may
+ * add rows, so an image of the builder is passed, with unsorted rows.  The image may exceed 1 GB.
  */
 static Size
 pass_bytes(KeyedState *state)
@@ -457,9 +458,9 @@ const KeyedStateType sets_state_type = {
  * ---- rows on a GPU ----
  *
  * The first rows come from columns that are cached on the GPU.  Later batches of rows are sent to
- * the same GPU.  When a query searches for pairs, the worker makes the collection on this GPU.  If
- * this process needs the collection, the process fetches it.  The collection's bytes depend only on
- * its rows, not on the device.
+ * the same GPU.  When a query searches for pairs, the GPU worker makes the collection on this GPU.
+ * If this process needs the collection, the process fetches it.  The collection's bytes depend only
+ * on its rows, not on the device.
  */
 
 /* The number of unsorted rows that are fetched in one request. */

@@ -98,7 +98,7 @@ SetsAddHash(SetsState *sets, int64 id, uint64 low, uint64 high)
 extern void SetsRead(SetsReader *reader, Datum datum);
 extern void SetsReadEnd(SetsReader *reader);
 
-/* "weight" of a collection's ArgumentLayout is the position of the set's id. */
+/* In the ArgumentLayout of qsets_agg, "weight" is the position of the set's id. */
 extern const AggregateFunctions sets_functions;
 
 #endif

@@ -216,8 +216,7 @@ transition(FunctionCallInfo fcinfo, ArgumentLayout layout)
 
 /*
  * Remove a row that leaves a window frame.  NULL makes the executor compute the frame anew.  The
- * result is NULL if no key is left, or if the row cannot be removed before the rows that enter the
- * frame are added.
+ * result is NULL if no key is left, or if SketchTakeOut() cannot remove the key.
  */
 static Datum
 inverse(FunctionCallInfo fcinfo, ArgumentLayout layout)
@@ -276,8 +275,8 @@ const AggregateFunctions sketch_functions = {
 /* ---- the size of a state, for the planner ---- */
 
 /*
- * Bytes of a key: two entries in the half-full table of the explicit encoding, and a buffered
- * fingerprint.
+ * The bytes that a key takes in an explicit state: two entries, because the table is about half
+ * full, and a buffered fingerprint.
  */
 #define EXPLICIT_KEY (2 * sizeof(qs_entry) + sizeof(uint64))
 
@@ -328,7 +327,7 @@ SQL_FUNCTION(qsketch_combine_support, StateCombineSupport(fcinfo));
 /*
  * ---- qsketch_merge_agg, and the functions that combine and finish states of qsketch_agg ----
  *
- * A sketch on a device is merged on that device, if the state may be on that device, too.
+ * A sketch on a device is merged on that device, if the state is on that device or may move to it.
  */
 
 static const AggregateFunctions merge_functions = {
@@ -509,9 +508,9 @@ qsketch_moving_final(PG_FUNCTION_ARGS)
 }
 
 /*
- * qsketch_agg_final(qsketch): a pointer to the state, or the result of its deferred sketches
- * (SketchOfDeferred()).  A window aggregate uses its state again, so the deferred sketches are
- * merged into that state.
+ * qsketch_agg_final(qsketch): a pointer to the state.  If an ordinary aggregate has only deferred
+ * sketches, SketchOfDeferred() returns the result instead.  A window aggregate uses its state
+ * again, so the deferred sketches are merged into that state.
  */
 PG_FUNCTION_INFO_V1(qsketch_agg_final);
 Datum

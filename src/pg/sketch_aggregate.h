@@ -1,6 +1,6 @@
 /*
  * sketch_aggregate.h
- *		What the aggregates of sketches and of top keys share.
+ *		Declarations for the aggregates of sketches and of top keys.
  *
  * The header declares checks of templates, the estimated size of states, and the functions that
  * merge and finish states of qsketch_agg.

@@ -23,10 +23,9 @@
 #include "pgbase/value.h"
 #include "sketch/measure.h"
 #include "sketch/pieces.h"
-#include "sketch/measure.h"
 #include "utils/memutils.h"
 
-/* What is kept of a sketch that is stored out of line. */
+/* The cache entry of a sketch that is stored out of line. */
 typedef struct StoredSketch
 {
 	StoredValue stored;
@@ -56,10 +55,11 @@ typedef struct StoredNoise
 } StoredNoise;
 
 /*
- * What a calling expression keeps in its fn_extra: the type of the keys, sketches that are stored
- * out of line, and noise.  The first row with a stored sketch reads only the needed parts of the
- * sketch.  The second row makes a copy of the sketch, and all later rows use the copy.  Noise is
- * kept for several stored sketches, and for the last sketch that is not stored out of line.
+ * The state of a calling expression, in its fn_extra: the type of the keys, sketches that are
+ * stored out of line, and noise.  In qsketch_estimate, the first row with a stored sketch reads
+ * only the needed parts of the sketch.  The second row makes a copy of the sketch, and all later
+ * rows use the copy.  Noise is kept for several stored sketches, and for the last sketch that is
+ * not stored out of line.
  */
 typedef struct Probe
 {
@@ -73,7 +73,7 @@ typedef struct Probe
 	/* The kept flat value of an earlier row, which was not stored out of line. */
 	MemoryContext flat_context;
 	struct varlena *flat;     /* copy of the value, or NULL */
-	SketchState *flat_tables; /* copy of a compact "flat" with tables, or NULL */
+	SketchState *flat_tables; /* copy with tables, if "flat" is compact; or NULL */
 
 	Measured other; /* noise of "flat", or of an expanded sketch */
 	bool other_expanded;
@@ -117,7 +117,7 @@ probe_of(FunctionCallInfo fcinfo)
 	return likely(probe) ? probe : create_probe(fcinfo->flinfo);
 }
 
-/* Return what is kept of the row's sketch.  NULL: the sketch is not stored out of line. */
+/* Return the cache entry of the row's sketch.  NULL: the sketch is not stored out of line. */
 static inline StoredSketch *
 stored_of(Probe *probe, Datum datum)
 {
@@ -371,7 +371,7 @@ noise_slot_of(Probe *probe, const qs_sketch *sketch)
 		return &stored->measured;
 	}
 	if (stored)
-		forget_flat(probe); /* the cache is full: "other" is measured again for each row */
+		forget_flat(probe); /* the cache is full: each row measures the noise again */
 	else if (!is_other(probe, sketch))
 		note_other(probe, sketch);
 	return &probe->other;
@@ -433,8 +433,8 @@ estimate_from(Datum datum, const qs_sketch *sketch, uint64 fingerprint)
 }
 
 /*
- * Return the error for the result of sketch_for_error().  The error is kept until a row has another
- * sketch, confidence or number of keys.
+ * Return the error for the result of sketch_for_error().  The error is kept with the noise, until a
+ * row has another confidence or number of keys.
  */
 static int64
 error_of(Probe *probe, const qs_sketch *sketch, double confidence, int64 probes)
@@ -492,9 +492,9 @@ estimate_not_kept(FunctionCallInfo fcinfo, Probe *probe, StoredSketch *stored)
 /*
  * qsketch_estimate(qsketch, key): an upper bound of the key's total weight.
  *
- * In a join with one stored sketch, the second row makes a copy and determines the type of the key.
- * All later rows use this copy.  If rows alternate between several sketches, the next row probably
- * looks up the same key in another sketch.  So the key's counters in that sketch are prefetched.
+ * In a join with one stored sketch, the second row makes a copy.  All later rows use this copy.  If
+ * rows alternate between several sketches, the next row probably looks up the same key in another
+ * sketch.  So the key's counters in that sketch are prefetched.
  */
 PG_FUNCTION_INFO_V1(qsketch_estimate);
 Datum

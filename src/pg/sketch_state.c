@@ -6,8 +6,8 @@
  * read: the buffer is flushed, and the engine copies the counters to this process.  Materializing
  * does not change the value.
  *
- * An explicit sketch that is only written needs no tables.  Its keys and the buffered keys are
- * written in compact encoding, and the buffered keys stay in the buffer.
+ * Writing an explicit sketch usually needs no tables.  Its keys and the buffered keys are written
+ * in compact encoding, and the buffered keys stay in the buffer.
  *
  * src/pg/sketch_state.c
  */
@@ -178,8 +178,9 @@ free_presence(SketchState *expanded)
  * The deferred sketches of a state take at most half of the memory of its tables.  In a state that
  * already has tables, no sketch is deferred.
  *
- * The loops that read a body can be interrupted.  A body contains its table of groups
- * (sketch/compact.h), so the limit of deferred bytes also limits the number of deferred sketches.
+ * Each deferred sketch contains at least its table of groups (sketch/compact.h).  So the limit of
+ * deferred bytes also limits the number of deferred sketches.  The loops that read the body of a
+ * deferred sketch can be interrupted.
  */
 
 /*
@@ -259,8 +260,8 @@ merge_deferred(SketchState *expanded)
 /* ---- keys ---- */
 
 /*
- * Return the number of keys to buffer.  A hash aggregate checks its memory when it adds a row, not
- * when it reads results.  A key that may make its sketch dense is therefore not buffered, so that
+ * Return the maximum number of keys to buffer.  A hash aggregate checks its memory when it adds a
+ * row, not when it reads results.  A key that may make the sketch dense is not buffered, so that
  * the aggregate sees the memory of the tables.
  */
 static int
@@ -275,7 +276,7 @@ most_room(const SketchState *expanded)
 }
 
 /*
- * The maximum number of keys to buffer in a state whose "deferred" is set.  These keys take a
+ * The maximum number of keys to buffer in a state whose "keyed.deferred" is set.  These keys take a
  * quarter of the memory of the dense tables.
  */
 static int
@@ -285,11 +286,11 @@ most_deferred(const qs_params *params)
 }
 
 /*
- * True if the keys of a full buffer should stay in the buffer, which is then enlarged.  While the
- * sketch is empty: the buffer has fewer keys than the explicit encoding can hold, or about half of
- * the keys are distinct.  Afterwards: the counted and the buffered keys together exceed the explicit
- * limit, so the sketch will probably become dense, and at least half of the counted keys were
- * distinct.
+ * True if a full buffer should be enlarged, and its keys should stay in the buffer.  If the sketch
+ * is empty, the buffer must have fewer keys than the explicit encoding can hold, or at least about
+ * half of its keys must be distinct.  If the sketch has keys, two conditions must hold.  The
+ * counted and the buffered keys together exceed the explicit limit, so the sketch will probably
+ * become dense.  At least half of the counted keys were distinct.
  */
 static bool
 keeps_keys(const KeyedState *state, const qs_sketch *sketch)
@@ -378,8 +379,8 @@ sketches_of(SketchState **expanded, uint32 count)
 }
 
 /*
- * Set "dense" for each group whose sketch becomes dense by the keys of this chunk alone.  The
- * states have no keys yet.  The sketches of these groups are moved to a device, still without keys.
+ * Set "dense" for each group whose keys in this chunk would make its sketch dense.  The states have
+ * no keys yet, and no keys are added.  The sketches of these groups are moved to a device.
  */
 void
 SketchGetDense(SketchState **expanded, const qb_groups *groups, const GpuColumnChunk *chunk,

@@ -29,7 +29,7 @@ typedef struct SketchState
 	const qs_engine *engine; /* engine that counts the batches */
 
 	qs_flat flat;        /* encoding that the size function chose for the write function */
-	qs_sketch compacted; /* compact sketch of all keys, to be written; "compact" NULL: unset */
+	qs_sketch compacted; /* compact sketch of all keys to write; unset if its "compact" is NULL */
 	qb_memory compacted_memory; /* allocator of "compacted" */
 	int counted;                /* number of buffered keys that are already in the statistics */
 
@@ -55,7 +55,7 @@ typedef struct SketchReader
 	const qs_sketch *sketch;
 	qs_sketch view;            /* view of a flat value; unused for an expanded sketch */
 	struct varlena *detoasted; /* detoasted copy to free, or NULL */
-	qs_sketch tables;    /* copy of a compact "view" with tables; "memory" NULL: no copy was made */
+	qs_sketch tables;    /* copy with tables, if "view" is compact; unset if its "memory" is NULL */
 	qb_memory memory;    /* allocator of "tables" */
 	const uint8 *header; /* header bytes of a flat value; NULL: the sketch is expanded */
 	uint64 version;      /* version of an expanded sketch, as in SketchState */
@@ -112,7 +112,7 @@ extern void SketchReadEnd(SketchReader *reader);
 /* sketch_functions.c */
 extern Datum SketchDistinctRow(FunctionCallInfo fcinfo, const qs_sketch *sketch);
 
-/* Append a key of weight 1 to the buffer.  The buffer is not full and has no array of weights. */
+/* Append a key of weight 1 to the buffer, which must not be full or have an array of weights. */
 static inline void
 SketchPutKey(SketchState *expanded, uint64 fingerprint)
 {

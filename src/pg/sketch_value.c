@@ -117,8 +117,8 @@ SketchFlatten(const qs_sketch *sketch)
 /* ---- reading in any form ---- */
 
 /*
- * Begin reading a sketch, until SketchReadEnd() or the end of the datum.  An expanded sketch is
- * materialized and read in place.  A compact sketch gets no tables.
+ * Open a sketch for reading until SketchReadEnd(), or until the datum is freed.  An expanded sketch
+ * is materialized and read in place.  A compact sketch gets no tables.
  */
 void
 SketchReadAsStored(SketchReader *reader, Datum datum)

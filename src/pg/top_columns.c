@@ -47,9 +47,9 @@ TopFetchSketch(SketchState *sketch)
 
 /*
  * Count the frequent keys of dense sketches a second time, to find exact counts.  If not all
- * sketches and chunks are on one device, the sketches are first copied to this process.  On a
- * server with one device, the sketches of several groups are not copied, because together they may
- * exceed the memory of this process.  False: some keys were not counted.
+ * sketches and chunks are on one device, the sketches are first copied to this process.  A server
+ * with one device does not copy the sketches of several groups, because together they may exceed
+ * the memory of this process.  False: the sketches were not copied, or some keys were not counted.
  */
 static bool
 recount(SketchState *const *sketch, uint32 count, const qb_groups *groups, uint32 n,

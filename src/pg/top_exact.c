@@ -5,13 +5,13 @@
  * GROUP BY counts all keys, although only few keys are wanted.  If the column has few keys, GROUP
  * BY is fast.  If all keys are about equally frequent, no method is faster than GROUP BY.  A sample
  * of the table shows whether one of these two cases holds (top_question.c).  If one of them holds,
- * GROUP BY runs.  In all other cases
+ * GROUP BY runs.  In all other cases, two passes run:
  *
- * 	1. qtop_agg finds candidates C, and a bound b,
+ * 	1.  qtop_agg finds candidates C, and a bound b.
  * 	2.  GROUP BY counts exactly the rows whose key is in C.
  *
- * A key that is not in C occurred at most b times (sketch/top.h).  Most candidates are too rare to
- * be counted.  A candidate is removed from C if its upper bound is below the n-th largest lower
+ * A key that is not in C occurred at most b times (sketch/top.h).  Most candidates are too rare for
+ * the answer.  A candidate is removed from C if its upper bound is below the n-th largest lower
  * bound.  If b is less than the largest upper bound of the removed candidates, b is raised to that
  * bound.  Let t be the n-th largest count of the remaining candidates.  If b < t, every other key
  * is less frequent than the n-th candidate.  So the answer equals the answer of GROUP BY, ties
@@ -22,10 +22,11 @@
  * each remaining candidate has equal bounds, these bounds are the counts, and the second pass is
  * not needed.
  *
- * If b >= t and b > 0, too many keys are about equally frequent for that sketch, and
+ * If b >= t and b > 0, too many keys are about equally frequent for that sketch.  A third pass
+ * runs:
  *
- * 	3.  GROUP BY counts the rows whose key has an estimate of at least t (at least 1, if fewer than n
- * 	   keys were counted).
+ * 	3.  GROUP BY counts the rows whose key has an estimate of at least t.  If fewer than n keys were
+ * 	    counted before, the estimate must be at least 1.
  *
  * At least n keys occur t times or more, so every wanted key occurs at least t times.  Estimates
  * are never below counts, so all wanted keys are counted.  If the sample shows that most rows would
@@ -137,7 +138,7 @@ typedef struct Answer
 	int64 last; /* count of the n-th row; 0: fewer rows */
 } Answer;
 
-/* Return the size in MB of a sketch with about as many counters as rows. */
+/* Return the size in MB of a sketch with about as many counters as rows, but at most LARGEST_MB. */
 static int
 size_for(double rows)
 {
@@ -149,8 +150,8 @@ size_for(double rows)
 }
 
 /*
- * Return the name of the column of weights, which is the last argument.  The argument has type
- * cstring if the call names no key type, else type name.
+ * Return the name of the column of weights, which is the last argument.  The argument has the type
+ * "cstring" if the call names no key type, and the type "name" if it does.
  */
 static const char *
 weight_argument(FunctionCallInfo fcinfo)
@@ -244,7 +245,7 @@ value_of(Oid type, Datum value)
 	return list;
 }
 
-/* Make a constant: an empty sketch with about as many counters as rows. */
+/* Make a constant: an empty sketch whose size is size_for(rows). */
 static Node *
 template_for(double rows, Oid type)
 {

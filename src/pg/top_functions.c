@@ -465,7 +465,10 @@ texts_are_valid(const qs_top *top, const qs_sketch *sketch)
 	return true;
 }
 
-/* Raise an error unless this server can use a valid list from a user. */
+/*
+ * Check a valid list from a user.  Raise an error if its sketch would be too large to store, or if
+ * its texts or the facts about its keys are invalid.
+ */
 static void
 check(struct varlena *value, int sqlstate)
 {

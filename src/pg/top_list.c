@@ -378,7 +378,7 @@ qtop_growth(PG_FUNCTION_ARGS)
 
 #define KEY_ARGUMENT 1
 
-/* What a calling expression keeps in its fn_extra. */
+/* The state of a calling expression, in its fn_extra. */
 typedef struct TopProbe
 {
 	KeyProbe rows; /* the type of the rows' keys */

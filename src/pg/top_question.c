@@ -153,7 +153,7 @@ TopCheckColumn(const TopQuestion *question, Oid found)
 
 /*
  * Describe a column of a table, and a column of weights unless "weight" is NULL.  The caller has
- * set the numbers of keys.
+ * set question->n and question->listed.
  */
 void
 TopDescribe(TopQuestion *question, Oid relation, const char *column, const char *weight)
@@ -180,18 +180,18 @@ TopDescribe(TopQuestion *question, Oid relation, const char *column, const char 
  * 				"alike" is near 0 if no two rows have the same key.
  * 	nth, usual	counts that show whether the wanted keys are much more frequent than other keys.
  *
- * If keys are numbers, a list costs little, and often already has exact counts.  No such list is
- * made if the table has few keys, or if hardly any two rows have the same key.  If keys are not
- * numbers, another pass must count the candidates.  Such a list is made only if the wanted keys are
- * much more frequent than all other keys, and most rows have rare keys.
+ * If keys are numbers, a list costs little, and often already has exact counts.  The list is made
+ * unless the table has few keys, or hardly any two rows have the same key.  If keys are not
+ * numbers, another pass must count the candidates of a list.  The list is made only if the wanted
+ * keys are much more frequent than all other keys, and most rows have rare keys.
  *
  * A table without pages of its own (a view, a foreign table) gives no sample, and GROUP BY runs.
  * The sample affects only the time, because the answer is always exact.
  */
 
 /*
- * The number of pages of a sample, and its largest percentage of a table.  For a table of fewer
- * than LEAST_PAGES pages, GROUP BY runs without a sample.
+ * A sample has SAMPLE_PAGES pages, but at most MOST_PERCENT percent of the table's pages.  For a
+ * table of fewer than LEAST_PAGES pages, GROUP BY runs without a sample.
  */
 #define SAMPLE_PAGES 128
 #define MOST_PERCENT 5
@@ -335,15 +335,15 @@ TopSampleFraction(const TopQuestion *question, const TopSample *sample, const ch
  * ---- a snapshot that sees the rows of the tables ----
  *
  * The calling query has its snapshot before qtop_exact locks the tables.  In the meantime another
- * session may have
+ * session may make these changes:
  *
- * 	- rewritten a table (ALTER TABLE ... TYPE, TRUNCATE).  All rows of the new file were written by
- * 	  that session, and are too new for the snapshot.  The table would look empty.
- * 	- changed the partitions of a table, or its children by inheritance.  The session may have moved
- * 	  rows to a new partition, and dropped the old partition.  The query then reads the new
- * 	  partition, whose rows are too new for the snapshot.  It does not read the old partition, whose
- * 	  rows the snapshot sees.
- * 	- given the name of a table to a new table.
+ * 	- It rewrites a table (ALTER TABLE ... TYPE, TRUNCATE).  All rows of the new file were written
+ * 	  by that session, and are too new for the snapshot.  The table would look empty.
+ * 	- It changes the partitions of a table, or its children by inheritance.  The session may move
+ * 	  rows to a new partition, and drop the old partition.  The query then reads the new
+ * 	  partition, whose rows are too new for the snapshot.  The query does not read the old
+ * 	  partition, whose rows the snapshot sees.
+ * 	- It gives the name of a table to a new table.
  *
  * An ordinary query takes its snapshot after the locks.  So under READ COMMITTED qtop_exact takes a
  * new snapshot after the locks.  The new snapshot sees no more of this transaction's own changes
@@ -575,7 +575,8 @@ raise_too_old(TablesAge age, Oid table)
 
 /*
  * Lock the tables of the question.  If the active snapshot is too old for the tables, push a new
- * snapshot.  True: the caller must pop the new snapshot.
+ * snapshot.  If the isolation level allows no new snapshot, raise an error, unless the tables only
+ * have new children.  True: the caller must pop the new snapshot.
  */
 bool
 TopPushSnapshot(const TopQuestion *question)

@@ -1,6 +1,6 @@
 /*
  * top_question.h
- *		What the files of qtop_exact share: the question, its sample and its answer.
+ *		Declarations for qtop_exact: the question, and a sample of the table.
  *
  * src/pg/top_question.h
  */
@@ -26,7 +26,7 @@ typedef struct TopQuestion
 	const char *having;      /* HAVING clause that keeps keys of positive weight, or empty */
 	Oid type;                /* type of the column */
 	Oid collation;
-	bool number; /* fingerprints are the numbers themselves, in the type's order */
+	bool number; /* keys are numbers, and their order is the order of the type */
 	bool sorted; /* the type of the column has a default order */
 	int32 n;
 	int32 listed; /* number of keys that the list of candidates is made for */

@@ -5,8 +5,8 @@
  * The slices of a list are the slices of its sketch (pgbase/segment.h).  The first slice also has
  * the candidates: their entries and texts, in one block of shared memory (sketch/top.h).  A process
  * merges these candidates with its own candidates, and writes a new block.  The merge uses only the
- * bounds of the lists, because no process has the sketch that belongs to the block.  At the end the
- * merged sketch limits all upper bounds.
+ * bounds of the lists, because no process has the sketch that belongs to the block.  When the
+ * merged list is finished, its sketch limits all upper bounds.
  *
  * Lists of many candidates are not cut, because each process would hold the lock of the first slice
  * for too long.

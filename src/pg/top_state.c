@@ -139,7 +139,7 @@ TopStateIn(Datum datum)
 }
 
 /*
- * Begin reading a list, until TopReadEnd() or the end of the datum.  An expanded list is
+ * Open a list for reading until TopReadEnd(), or until the datum is freed.  An expanded list is
  * materialized and read in place.
  */
 void
@@ -210,8 +210,8 @@ TopSetKey(TopState *top, const KeyType *key)
 /* ---- batches ---- */
 
 /*
- * Return the number of keys to buffer.  most_room() in sketch_state.c says why the number is
- * limited.
+ * Return the maximum number of keys to buffer.  most_room() in sketch_state.c says why the number
+ * is limited.
  */
 static int
 most_room(const TopState *top)

@@ -25,8 +25,8 @@ typedef struct TopState
 	qs_top top;   /* the candidates */
 
 	/*
-	 * The sketch of cached columns, perhaps on a device, or NULL; and exact counts of its frequent
-	 * keys.  The sketch and the counts are added when the list is next read.
+	 * The sketch of cached columns, or NULL.  "counted" has exact counts of the sketch's frequent
+	 * keys.  The next read of the list adds "column" and "counted" to "sketch" and "top".
 	 */
 	SketchState *column;
 	GpuRecounted counted;

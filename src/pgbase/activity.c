@@ -16,8 +16,9 @@
  * next process with this number overwrites the slots.  If SIGKILL ends a process, the server
  * creates all shared memory again.
  *
- * A parallel worker's finished scan stays in its slot until the worker's transaction ends.  So sums
- * over the processes of a command never decrease.
+ * When a parallel worker finishes a scan, the slot keeps the scan until the worker's transaction
+ * ends or another command needs the slot.  Until then the sums over a command's processes include
+ * the scan.
  *
  * src/pgbase/activity.c
  */
@@ -36,12 +37,12 @@
 #include "storage/shmem.h"
 #include "utils/backend_status.h"
 
-/* Bytes that the first named segment of a server may take in addition to its own size. */
+/* Bytes that PostgreSQL may allocate in addition to the first named segment of a server. */
 #define REGISTRY_BYTES (2 * 1024 * 1024)
 
 /*
- * Part of the segment's name.  LAYOUT must increase when ActivityShared changes: one server may
- * load two versions of the library, which must not use one segment.
+ * Part of the segment's name.  LAYOUT must increase when ActivityShared changes.  One server may
+ * load two versions of the library, and different layouts need different segments.
  */
 #if PG_VERSION_NUM >= 170000
 #define LAYOUT 1
@@ -50,7 +51,7 @@
 static ActivityShared *shared = NULL;
 static bool preloaded = false;
 
-/* For each slot of this process: the subtransaction that began the command.  0: the slot is free. */
+/* For each slot, the subtransaction that began the slot's command.  0: the slot is free. */
 static SubTransactionId begun[ACTIVITY_DEPTH];
 
 static shmem_request_hook_type next_request_hook = NULL;

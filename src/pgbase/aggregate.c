@@ -337,8 +337,8 @@ AggregateStart(FunctionCallInfo fcinfo, KeyedState *state, const AggregateFuncti
 }
 
 /*
- * Return the state for the first value.  "owned" is the object of a token, which becomes the state.
- * If "owned" is NULL, the state is a copy of the value.
+ * Return the state for the first value.  If a token was passed, "owned" is the token's object and
+ * becomes the state.  If "owned" is NULL, the state is a copy of the value.
  */
 static KeyedState *
 state_from(FunctionCallInfo fcinfo, const KeyedStateType *type, KeyedState *owned, Datum value,
@@ -398,7 +398,7 @@ AggregateMerge(FunctionCallInfo fcinfo, const KeyedStateType *type,
 	return StateDatum(state);
 }
 
-/* In a window aggregate that does not move, curaggcontext is aggcontext. */
+/* If a window aggregate is not a moving aggregate, curaggcontext is aggcontext. */
 bool
 AggregateMoves(FunctionCallInfo fcinfo)
 {

@@ -19,7 +19,7 @@ typedef struct ArgumentLayout
 {
 	int weight; /* the weight, or another number of the row: an id or a count */
 	int template;
-	int limit; /* the number of keys that are of interest */
+	int limit; /* n, the number of top keys */
 } ArgumentLayout;
 
 /* A transition function that adds a row's key to the state. */
@@ -73,8 +73,8 @@ extern bool AggregateIsHashed(const AggState *node);
 extern bool AggregateIsAlone(FunctionCallInfo fcinfo);
 
 /*
- * Return what is known of the work on a new state.  A parallel worker cannot see the number of
- * workers.  So every process assumes max_parallel_workers_per_gather workers.
+ * Estimate the rows of a new state, and the number of processes.  A parallel worker cannot see the
+ * number of workers.  So every process assumes max_parallel_workers_per_gather workers.
  */
 extern StateWork AggregateWork(FunctionCallInfo fcinfo);
 
@@ -100,7 +100,7 @@ extern bool AggregateCombines(FunctionCallInfo fcinfo);
 
 /*
  * Set "accounted" and "token" of a new state, and clear "passed_on".  "functions" are the functions
- * that may change the state.
+ * of the state's family.
  */
 extern void
 AggregateStart(FunctionCallInfo fcinfo, KeyedState *state, const AggregateFunctions *functions);

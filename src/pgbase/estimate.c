@@ -4,15 +4,15 @@
  *
  * For GROUP BY ts::date or k % 100 the planner expects one group for each value of the column,
  * often thousands of times more groups than exist.  So this file also estimates the number of
- * values of such an expression from its constant and the column's histogram.  Dashboards write
- * steps of time as floor(extract(epoch FROM ts) / 300) * 300, and weeks that begin on Sunday as
- * date_trunc('week', ts + '1 day') - '1 day'.
+ * values of such an expression from its constant and the column's histogram.  This file recognizes
+ * expressions of dashboards, too: floor(extract(epoch FROM ts) / 300) * 300 for steps of five
+ * minutes, and date_trunc('week', ts + '1 day') - '1 day' for weeks that begin on Sunday.
  *
- * An expression without statistics may have any number of values up to the planner's estimate.  The
- * size of a group must not be estimated from that maximum, because the maximum gives the smallest
- * groups.
+ * For an expression without statistics, the planner's estimate of the number of values is only an
+ * upper limit.  The size of a group must not be estimated from this limit, because the limit gives
+ * the smallest groups.
  *
- * Rows that are stored in a column's order are also in the order of the column's steps.
+ * Rows that are stored in the order of a timestamp are also in the order of the timestamp's days.
  *
  * src/pgbase/estimate.c
  */
@@ -205,7 +205,7 @@ step_length(Oid function, const List *args, int *argument)
 
 /*
  * Remove an added or subtracted constant, or a constant factor, from the expression.  The result
- * has the same number of values.  A negative factor reverses their order.
+ * has as many values as the expression.  A negative factor reverses the order of the values.
  */
 static Node *
 unshifted(Node *expr)
@@ -228,7 +228,7 @@ unshifted(Node *expr)
 
 /*
  * Remove operations that keep the order of times: conversions to or from a time zone, shifts,
- * conversion to seconds, and division.
+ * conversion to seconds, multiplication and division.
  */
 static Node *
 unconverted(Node *time)
@@ -359,9 +359,9 @@ has_statistics(PlannerInfo *root, Node *expr)
 }
 
 /*
- * Estimate the number of the expression's values in "rows" rows: the maximum, or a typical number.
- * If neither statistics nor an upper limit are known, the typical number is the geometric mean of 1
- * and the planner's estimate.
+ * Estimate the maximum number of the expression's values in "rows" rows, or a typical number if
+ * "typical" is true.  If neither statistics nor an upper limit are known, the typical number is the
+ * geometric mean of 1 and the planner's estimate.
  */
 static double
 count_values(PlannerInfo *root, Node *expr, double rows, bool typical)
@@ -487,7 +487,8 @@ column_order(PlannerInfo *root, Node *column)
 
 /*
  * Return the largest squared correlation between the physical order of rows and the order of an
- * expression's column.  The planner's cost of an index scan uses the same square.
+ * expression's column.  The planner also uses the squared correlation, for the cost of an index
+ * scan.
  */
 double
 EstimateOrder(PlannerInfo *root, List *exprs)
@@ -516,7 +517,7 @@ EstimateOrder(PlannerInfo *root, List *exprs)
  * the size to decide how many groups a hash aggregate keeps in memory.  The executor measures the
  * real size of the groups only when a new group begins, and all groups may grow later.  The
  * declaration of an aggregate has one size for all queries (SSPACE).  But the state of ten keys
- * takes a kilobyte, and the state of ten thousand keys takes the megabyte of a dense value.
+ * takes a kilobyte, and the state of ten thousand keys is dense and takes a megabyte.
  *
  * So the support function of the transition function sets the size for each query.  The planner
  * requests a cost from the support function just before it adds up the sizes.  The support function
@@ -682,8 +683,9 @@ StateSizeSupport(FunctionCallInfo fcinfo, StateSize space)
  * even if the workers send large states.  The planner calls this function after StateSizeSupport(),
  * so the sizes of the states are known.
  *
- * From PostgreSQL 19 on the planner also uses this cost for partial states below a join, which stay
- * in their process.  So the function then returns NULL, for the default cost.
+ * From PostgreSQL 19 on the function returns NULL, for the default cost.  These versions also use
+ * the cost for partial states below a join.  A partial state below a join is not sent to another
+ * process.
  */
 Datum
 StateCombineSupport(FunctionCallInfo fcinfo)

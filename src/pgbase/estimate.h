@@ -22,8 +22,9 @@ extern double EstimateOrder(PlannerInfo *root, List *exprs);
 /*
  * The cost of passing a group's state to another process and merging it, in units of
  * cpu_tuple_cost: per state, and per block of the state's memory.  A state is serialized, sent
- * through a queue and read.  Measured as processor time of groups of 30 to 100,000 keys and
- * sketches of 16 kB to 1 MB: Intel Xeon, 2 cores with other load, PostgreSQL 15.20, 2026-11-24.
+ * through a queue and read.  The costs were measured as processor time, with groups of 30 to
+ * 100,000 keys and sketches of 16 kB to 1 MB: Intel Xeon, 2 cores with other load, PostgreSQL
+ * 15.20, 2026-11-24.
  */
 #define PASSED_COST       100
 #define PASSED_BLOCK_COST 300

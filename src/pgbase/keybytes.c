@@ -112,7 +112,7 @@ put_numeric(KeyBytes *bytes, const char *data, Size length)
 	KeyBytesPut(bytes, &last, sizeof(last));
 }
 
-/* Bits of the microseconds of a day.  The days of an interval fit in 43 bits. */
+/* Number of bits that the microseconds of a day need.  The days of an interval fit in 43 bits. */
 #define TIME_BITS 37
 
 static void
@@ -229,7 +229,7 @@ string_of(const KeyType *key, Datum value)
 }
 
 /*
- * A length below LONG_STRING takes one byte.  A greater length takes 4 bytes, after a byte of
+ * A length below LONG_STRING takes one byte.  Any other length takes 4 bytes, after a byte that is
  * LONG_STRING.
  */
 #define LONG_STRING 0xFF
@@ -656,7 +656,7 @@ put_columns(KeyBytes *bytes, TupleDesc descriptor, HeapTuple tuple)
 	pfree(null);
 }
 
-/* Raise an error unless an anonymous row has columns of the same types as the first row. */
+/* Raise an error unless an anonymous row has the content hash of the first row (keyfamily.c). */
 static void
 check_content(const KeyType *key, HeapTupleHeader row)
 {
@@ -670,7 +670,9 @@ check_content(const KeyType *key, HeapTupleHeader row)
 						errhint("Cast the columns to the same types in all rows.")));
 }
 
-/* Put a row.  An anonymous row within another key begins with a hash of its columns' types. */
+/*
+ * Put a row.  An anonymous row within another key begins with the row's content hash (keyfamily.c).
+ */
 static void
 put_row(KeyBytes *bytes, const KeyType *key, Datum value, bool within)
 {

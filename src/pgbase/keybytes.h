@@ -6,21 +6,21 @@
  * prefix of another key's bytes, so the bytes of several keys can be concatenated.
  *
  *	numbers		8 bytes: KeyNumber()
- *	strings		the length in a byte, or in 4 bytes after a byte 0xFF; then the string, text in UTF-8
+ *	strings		the length in a byte, or in 4 bytes after 0xFF; then the string, text in UTF-8
  *	numeric		4 bytes with kind and weight; unless it is zero or special, the digits to base
  *				10,000 without leading and trailing zeros, and 2 bytes that are no digit
- *	interval	10 bytes: days, with months of 30 days, and less than a day of microseconds
+ *	interval	10 bytes: the days, with months of 30 days, and the remaining microseconds
  *	aclitem		16 bytes: grantee, grantor, privileges and grant options
  *	jsonb		its tokens from left to right: a byte for each bracket and type of value, and
  *				strings in UTF-8
  *	array		number of dimensions, lengths, lower bounds; then the elements
  *	range		a byte of flags, then the finite bounds
  *	multirange	the number of ranges, then the ranges
- *	row			the columns; within another key an anonymous row begins with a hash of its
- *				columns' types
+ *	row			the columns; within another key an anonymous row begins with the row's content
+ *				hash (keyfamily.c)
  *	all others	two hashes with different seeds, by the type's own hash function
  *
- * Each element or column begins with a byte: 0 for NULL, 1 for a value.
+ * Each element, bound or column begins with a byte: 0 for NULL, 1 for a value.
  *
  * The bytes are collected in a block of KEY_BLOCK bytes.  Before more bytes are put into a full
  * block, two hashes of its contents, with different seeds and 16 bytes in total, replace the
@@ -55,7 +55,7 @@ extern void KeyBytesPutLong(KeyBytes *bytes, const char *data, Size length);
 extern void KeyBytesPutKey(KeyBytes *bytes, const KeyType *key, Datum value);
 extern uint64 KeyBytesHash(const KeyBytes *bytes, uint64 seed);
 
-/* Copy at most 16 bytes, the size of most strings, in less time than a call of memcpy() takes. */
+/* Copy at most 16 bytes, faster than a call of memcpy().  Most strings have at most 16 bytes. */
 static inline void
 KeyCopyFew(char *to, const char *from, Size length)
 {

@@ -77,7 +77,7 @@ is_container_family(uint32 family)
 	return has_family(container_family, lengthof(container_family), family);
 }
 
-/* True for families of built-in types, except containers, whose keys are or contain text. */
+/* True if the family is built in and its keys are or contain text.  False for containers. */
 bool
 KeysAreText(uint32 family)
 {
@@ -97,8 +97,8 @@ raise_contradiction(uint32 family, const char *has, const ValueFormat *format, i
 }
 
 /*
- * True if keys of the family may contain text of an unknown encoding.  Keys of a family that is not
- * built in always may.
+ * True if keys of the family may contain text of an unknown encoding.  Also true if the family is
+ * not built in.
  */
 static bool
 may_have_text(uint32 family)

@@ -7,8 +7,8 @@
  * Fingerprints that were made in different ways are refused, not compared.
  *
  * Users know types rather than families, so messages name the types whose default hash operator
- * class is in the family.  Most families have one type.  In three families of several types, one
- * type can hold the values of all types: bigint, double precision and text.
+ * class is in the family.  Most families have one type.  Three families of several types have one
+ * type that can hold all values: bigint, double precision and text.
  *
  * src/pgbase/keyfamily.c
  */
@@ -298,7 +298,7 @@ check_text(const qb_keys *a, const qb_keys *b, const KeyHolder *holder)
 						 "ASCII. Build it in a database that knows the encoding.")));
 }
 
-/* Raise an error unless the keys of two values can be compared.  A value without keys fits. */
+/* Raise an error unless the keys of two values can be compared, or a value has no keys. */
 void
 KeyFamilyCheckSame(const qb_keys *a, const qb_keys *b, const KeyHolder *holder)
 {
@@ -343,15 +343,15 @@ KeyFamilyCheckSame(const qb_keys *a, const qb_keys *b, const KeyHolder *holder)
  *				declared for text would receive that text.
  *	collation	a hash of the collation's name if the collation is
  *				nondeterministic, else 0: deterministic collations do not change
- *				which strings are equal.  For arrays, ranges and rows, a hash of
- *				their content.
+ *				which strings are equal.  For arrays, ranges, multiranges and
+ *				rows, a hash of their content.
  *
  * A value also records whether its text is in UTF-8 (utf8.h).  If the database's encoding is known,
  * all text is converted to UTF-8, except text of extensions' types, which is hashed in the
  * database's encoding.  ASCII text of an unknown encoding counts as UTF-8.  If other text of an
  * unknown encoding is hashed, the value records that the encoding is unknown.
  *
- * All arrays share one hash operator family.  Ranges, multiranges and rows each share one, too.  So
+ * All arrays share one hash operator family.  So do all ranges, all multiranges and all rows.  So
  * the content of containers also decides which keys can be compared.  The content is the families
  * and collations of the elements or columns, in their order.  A value records a hash of the content
  * in place of a collation, because a container has no collation.  An array of int can be compared

@@ -38,7 +38,8 @@ extern void KeyFamilyCheckSame(const qb_keys *a, const qb_keys *b, const KeyHold
 
 /*
  * The mark of content hashes in qb_keys.collation.  The hash of a collation's name has the highest
- * bit set.  If qb_keys.collation is 0, the keys have neither a collation nor content.
+ * bit set.  If qb_keys.collation is 0, the keys have neither a nondeterministic collation nor
+ * content.
  */
 #define KEY_CONTENT       UINT32_C(0x40000000)
 #define KEY_CONTENT_MARKS UINT32_C(0xC0000000)

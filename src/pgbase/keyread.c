@@ -53,8 +53,8 @@ skip(const char *text, const char *set)
 }
 
 /*
- * Skip YYYY-MM-DD.  Returns NULL if the text does not begin with this form, which all settings of
- * DateStyle read in the same way.
+ * Skip YYYY-MM-DD.  Returns NULL if the text does not begin with this form.  The form has one
+ * meaning under all settings of DateStyle.
  */
 static const char *
 skip_date(const char *text)
@@ -177,8 +177,8 @@ KeyProbeText(KeyType *key, const qb_keys *held, const KeyHolder *holder, Datum v
 }
 
 /*
- * Read a literal, whose own type does not fit the value's keys, as the type of these keys, and
- * return its fingerprint.  Raises an error for any key that is no literal.
+ * Return the fingerprint of a key whose type does not fit the value's keys.  A literal is read as a
+ * key of the type of the value's keys.  Any other key raises an error.
  */
 uint64
 KeyProbeMisfit(KeyProbe *probe, const qb_keys *held, const KeyHolder *holder, Datum value)
@@ -292,9 +292,9 @@ KeyBatchAnswers(const KeyBatch *batch, Datum *answer, Oid type)
  *
  * A stored text is not trusted.  The input function of the type that the caller names reads the
  * text, like any user's input.  The resulting key must have the fingerprint that is stored with the
- * text.  A forged text is an error, and so is a type that the key did not have.  Versions of
- * PostgreSQL may write a key differently: PostgreSQL 19 writes all digits of a pg_lsn.  Every
- * version reads the old and the new text as the same key.
+ * text.  KeyParse() raises an error for a forged text, and for a type that the key did not have.
+ * Versions of PostgreSQL may write a key differently: PostgreSQL 19 writes all digits of a pg_lsn.
+ * Every version reads the old and the new text as the same key.
  */
 
 /*
@@ -429,9 +429,9 @@ shows_bytes(const qb_keys *held)
 }
 
 /*
- * Convert a text that a value with the keys "held" stores to the database's encoding.  Raises an
- * error if the database's encoding lacks a character, or if the text cannot be converted because an
- * encoding is unknown.
+ * Convert a stored text to the database's encoding.  "held" are the keys of the value that stores
+ * the text.  Raises an error if the database's encoding lacks a character, or if the text cannot be
+ * converted because an encoding is unknown.
  */
 char *
 KeyKeptText(const char *text, Size length, const qb_keys *held, const KeyHolder *holder)
@@ -509,7 +509,7 @@ KeyParseNumber(KeyParser *parser, int64 number)
 #define VARIED_SLOTS 8192
 #define VARIED_KEYS  (VARIED_SLOTS / 4)
 
-/* Set the number of keys of a full buffer: "most", or fewer if fewer keys fit into its memory. */
+/* Set "room" to "most", or to "allocated" if fewer keys than "most" fit into the memory. */
 void
 KeyBufferLimit(KeyBuffer *buffer, int most)
 {
@@ -615,7 +615,8 @@ KeyBufferFree(KeyBuffer *buffer)
  *							Such a call has no collation for the key, because a row
  *							has no collation.
  *
- * Expressions are examined for each state or FmgrInfo, never for each row.
+ * Aggregates find the type of the keys once for each state, and a KeyProbe once for each FmgrInfo.
+ * KeyNewArgument() finds the type in each call.
  */
 
 /* A transition function has at least two arguments: a state and a key. */

@@ -71,7 +71,7 @@ typedef struct KeyArgument
 } KeyArgument;
 
 extern void KeyArgumentOf(KeyArgument *key, FunctionCallInfo fcinfo, int argument);
-/* Describe the key of the current row, which must not be NULL. */
+/* Describe the key argument of the current row.  The key must not be NULL. */
 extern void KeyTypeOfArgument(KeyType *key, FunctionCallInfo fcinfo, int argument);
 extern bool KeyIsLiteral(FunctionCallInfo fcinfo, int argument);
 

@@ -183,8 +183,8 @@ columns_have_hash(Oid row_type)
 }
 
 /*
- * Return the base type of a domain, or the type itself.  Types of numbers, which are no domains and
- * the most frequent types, need no lookup.  If the running query has dropped the type, the type
+ * Return the base type of a domain, or the type itself.  Types of numbers, the most frequent types,
+ * need no lookup, because they are no domains.  If the running query has dropped the type, the type
  * cache raises an error.
  */
 Oid
@@ -618,7 +618,8 @@ KeyOfNumber(const KeyType *key, int64 number)
 #define SHORT_WEIGHT_MIN  (-0x0040)
 
 /*
- * Maximum number of digits of a numeric that is its own fingerprint, and the bits for these digits.
+ * Maximum number of digits of a numeric that is its own fingerprint, and the number of bits that
+ * these digits need.
  */
 #define SHORT_DIGITS 4
 #define DIGITS_BITS  54

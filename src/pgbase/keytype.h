@@ -6,8 +6,8 @@
  * have different fingerprints, except with a probability of 2^-64.
  *
  *	numbers		the key's bits, at most 64, or a normal form of these bits.
- *	strings		text under deterministic collations, bytea, uuid and network addresses: a hash
- *				of the bytes, of text in UTF-8 (utf8.h).
+ *	strings		text under deterministic collations, enum labels, bytea, uuid, inet, cidr and
+ *				timetz: a hash of the bytes.  Text is converted to UTF-8 first (utf8.h).
  *	numeric		with at most four digits to base 10,000 and a small weight: a number of 62 bits.
  *	interval	of less than about 2^63 microseconds: the microseconds.
  *	all others	a hash of bytes that hold everything that = compares (keybytes.h).  Types of
@@ -104,7 +104,7 @@ KeyTypeForgetText(KeyType *key)
 		key->keys.text = QB_TEXT_ASCII;
 }
 
-/* True if the value with the keys "held" has keys of this kind, or no keys. */
+/* True if "held" has the family and collation of "key", or if "held" is empty (qb_keys_none()). */
 static inline bool
 KeyFits(const KeyType *key, const qb_keys *held)
 {
@@ -226,8 +226,8 @@ typedef struct KeyDecimal
 extern KeyDecimal KeyDecimalOf(const char *data, Size length);
 
 /*
- * Split an interval.  Returns its days, with months of 30 days.  *time is the rest in microseconds,
- * less than a day.
+ * Split an interval.  Returns its days, with months of 30 days.  *time is the remaining time in
+ * microseconds, less than a day.
  */
 extern int64 KeyDaysOf(const Interval *span, int64 *time);
 

@@ -1,6 +1,7 @@
 /*
  * memory.c
- *		A memory context as the allocator of plain code, and an allocator that reuses one table.
+ *		Allocates from a memory context for code that does not call PostgreSQL; reuses a freed
+ *		table.
  *
  * A family needs zeroed memory that is aligned to a cache line, and NULL instead of an error if
  * there is no memory.  A pointer to PostgreSQL's chunk precedes the aligned memory, for pfree().

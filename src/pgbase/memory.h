@@ -1,6 +1,7 @@
 /*
  * memory.h
- *		A memory context as the allocator of plain code, and an allocator that reuses one table.
+ *		Allocates from a memory context for code that does not call PostgreSQL; reuses a freed
+ *		table.
  *
  * src/pgbase/memory.h
  */

@@ -61,15 +61,16 @@ SecretInit(void)
 }
 
 /*
- * ---- nonces: a different number for each state, the seed of its random choices ----
+ * ---- nonces: a different seed of random choices for each state ----
  *
  * Nonces are random.  For tests, qsketch.filter_nonce makes nonces repeatable.  A nonce is then
  * computed from the setting, the number of the parallel worker, and the number of nonces that the
  * process has made for the client's statement.  So a repeated statement gets equal nonces.  0 is
  * never returned, because the nonce 0 stands for rows with ids.
  *
- * Worker and count are hashed in two steps.  If the sum of both were hashed once, the second state
- * of a worker would get the nonce of the next worker's first state.
+ * The worker's number and the number of nonces are hashed in two steps.  If only the sum of the two
+ * numbers were hashed, the second state of a worker would get the nonce of the next worker's first
+ * state.
  */
 
 static int setting;

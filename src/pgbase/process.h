@@ -45,8 +45,8 @@ TransactionHasEnded(XactEvent event)
 
 /*
  * Wait for the latch for "timeout" milliseconds (-1: without limit), but first poll the latch for a
- * tenth of a millisecond.  A process that sets a polled latch makes no system call, and no process
- * must be woken.
+ * tenth of a millisecond.  A process that sets a polled latch makes no system call, because the
+ * polling process does not sleep.
  */
 extern void PollLatch(long timeout, uint32 event);
 

@@ -11,14 +11,14 @@
  *	A process that has read its last page adds its value, slice by slice.
  *	After all processes have added their values, one process adds the slices to its state.
  *
- * Each process begins at a different slice, so processes add to different slices at the same time.
- * A process may add its value while other processes read pages.  The size of the shared value does
- * not depend on the number of processes.
+ * A hash chooses the slice at which a process begins, so most processes add to different slices at
+ * the same time.  A process may add its value while other processes read pages.  The size of the
+ * shared value does not depend on the number of processes.
  *
- * The time has a lower limit: each process must read its value from memory, and must read and write
- * the shared value.
+ * The time of merging has a lower limit: each process must read its value from memory, and must
+ * read and write the shared value.
  *
- * Interrupts are held off while a process has the lock of a slice, only for a short time, because
+ * Interrupts are held off while a process has the lock of a slice.  This time is short, because
  * slices are small.  An error ends the query, so no process reads an incomplete slice.
  *
  * A process may begin the scan after other processes have ended.  All pages have been read by then,
@@ -202,8 +202,8 @@ SegmentAddress(dsa_area *area, dsa_pointer pointer)
 /* ---- a value that all processes of a parallel scan merge ---- */
 
 /*
- * Give the lock a tranche of PostgreSQL, because the numbers of new tranches are few, and are never
- * freed.
+ * Give the lock a tranche of PostgreSQL.  PostgreSQL has few numbers for new tranches, and never
+ * frees a number.
  */
 static void
 init_lock(LWLock *lock)

@@ -61,8 +61,8 @@ struct StateSlices
 };
 
 /*
- * A value that is merged in slices, in the shared state of a scan.  "units" and later members do
- * not change until the value is taken.
+ * A value that is merged in slices, in the shared state of a scan.  The first added value sets
+ * "units" and the later members, which do not change until SharedValueTake() or SharedValueReset().
  */
 typedef struct SharedValue
 {

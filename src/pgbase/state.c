@@ -234,7 +234,7 @@ StateTakeBack(const StateApart *apart, KeyedState *into)
 }
 
 /*
- * ---- tokens for a partial state that its own process combines ----
+ * ---- tokens for partial states that are combined in the process that made them ----
  *
  * In a parallel plan the leader also makes a partial state, and its Finalize Aggregate combines all
  * partial states.  Without a token, the executor copies the leader's state, and the combine
@@ -248,7 +248,8 @@ StateTakeBack(const StateApart *apart, KeyedState *into)
  *
  * Only a state of a superuser's aggregate gets a token (AggregateLasts()), so only our combine
  * function receives tokens.  A user who received a token could store it in a table, as an invalid
- * value.  He could also use the token while the query that wrote it still reads the state.
+ * value.  The user could also use the token while the query that made the state still reads the
+ * state.
  */
 
 static const TokenMagic magic = { { 'Q', 'S', 'L', '1' } };

@@ -49,10 +49,10 @@ typedef struct KeyedState
 	struct KeyedState *removed;
 } KeyedState;
 
-/* What a process knows about the work on a state before the first key. */
+/* What a process knows about the rows of a state before the first row arrives. */
 typedef struct StateWork
 {
-	int processes;    /* planned number of processes that share the work; at least 1 */
+	int processes;    /* planned number of processes that add keys; at least 1 */
 	bool by_executor; /* keys come row by row from the executor, not from the column scan */
 	double rows;      /* number of rows that this process expects for the state; 0: not known */
 	double together;  /* number of states that get rows at the same time; 0: one state */
@@ -79,7 +79,10 @@ typedef struct KeyedStateType
 	void (*make_room)(KeyedState *state);
 	/* Count all keys in the buffer.  Removals stay separate. */
 	void (*flush)(KeyedState *state);
-	/* Copy a value, and add a value, for StateForUpdate() and AggregateMerge(); or NULL. */
+	/*
+	 * For StateForUpdate() and AggregateMerge(): copy a value to a new state, and add a value to a
+	 * state.  NULL: the family does not use these functions.
+	 */
 	void *(*copy)(MemoryContext context, Datum datum);
 	void (*add)(KeyedState *state, Datum datum, bool of_keys);
 	/* Add a state that was read from a file, in the form that pass() writes. */
@@ -90,8 +93,8 @@ typedef struct KeyedStateType
 	void (*release)(KeyedState *state);
 
 	/*
-	 * The form of a state, without its removals, for another process: the form's size, and the
-	 * function that writes the form.
+	 * pass() writes a state, without its removals, for another process.  pass_bytes() returns the
+	 * number of bytes that pass() writes.
 	 */
 	Size (*pass_bytes)(KeyedState *state);
 	void (*pass)(KeyedState *state, void *result, Size bytes);
@@ -99,8 +102,8 @@ typedef struct KeyedStateType
 	const StateSlices *slices; /* NULL: one process merges the values of all processes */
 
 	/*
-	 * The flat encoding: its size, and the function that writes it.  NULL: a token, or the form of
-	 * StatePass().
+	 * write_flat() writes the flat encoding, and flat_bytes() returns its size.  If both are NULL,
+	 * the flat encoding is a token or the form of StatePass().
 	 */
 	Size (*flat_bytes)(KeyedState *state);
 	void (*write_flat)(KeyedState *state, void *result, Size bytes);
@@ -122,7 +125,7 @@ extern void StateFlatten(ExpandedObjectHeader *header, void *result, Size size);
 extern void *StateCreate(const KeyedStateType *type, MemoryContext context);
 
 /*
- * Return the context of all states of an aggregate, which is a child of "aggregate".  If
+ * Return the child of "aggregate" that is the memory context of all states of an aggregate.  If
  * "aggregate" is NULL, create a context in the current memory context.
  */
 extern MemoryContext StateContext(const KeyedStateType *type, MemoryContext aggregate);
@@ -162,8 +165,8 @@ StateEndCounting(KeyedState *state)
 }
 
 /*
- * Record the encoding of hashed text in "held", the keys of the state's value.  Call this before
- * the value is read.
+ * Record the encoding of the state's hashed text in "held".  "held" are the keys of the state's
+ * value.  Call this before the value is read.
  */
 static inline void
 StateTakeText(const KeyedState *state, qb_keys *held, const KeyHolder *holder)
@@ -175,8 +178,8 @@ StateTakeText(const KeyedState *state, qb_keys *held, const KeyHolder *holder)
 }
 
 /*
- * The form of a state, with its removals, for another process: the form's size, and the function
- * that writes the form.
+ * StatePass() writes a state, with its removals, for another process.  StatePassBytes() returns the
+ * number of bytes that StatePass() writes.
  */
 extern Size StatePassBytes(KeyedState *state);
 extern void StatePass(KeyedState *state, void *result, Size bytes);
@@ -228,9 +231,10 @@ StateTypeOf(const KeyedState *state)
 
 /*
  * Return the state of a group that already has a row: the read-write object that the datum points
- * to.  NULL: the datum points to no such object, or the object has another type, which the caller
- * then refuses.  Only the executor passes such a datum, and only to the functions of one aggregate,
- * which belong to one family (AggregateMoves()).  This is DatumGetEOHP() without a call.
+ * to.  NULL: the datum is no read-write pointer, or the object has another type.  The caller
+ * refuses an object of another type.  Only the executor passes a read-write pointer, and only to
+ * the functions of one aggregate, which belong to one family (AggregateMoves()).  The function is
+ * DatumGetEOHP() without a call.
  */
 static inline void *
 StateOfRow(Datum datum, const KeyedStateType *type)
@@ -245,8 +249,8 @@ StateOfRow(Datum datum, const KeyedStateType *type)
 
 /*
  * Allocate a read-only pointer to the state in the current memory context.  The executor does not
- * copy such a state.  Before PostgreSQL 16 the executor flattens a result whose pointer is in any
- * other memory context.
+ * copy the state of a read-only pointer.  Before PostgreSQL 16 the executor flattens a result whose
+ * pointer is in any other memory context.
  */
 extern struct varlena *StatePointer(KeyedState *state);
 
@@ -261,9 +265,9 @@ StateDatum(const KeyedState *state)
  *
  * The combine function receives a token in place of the state.  A user could forge a token, so a
  * token contains a random number, not an address.  Two files record which state and which process
- * the number stands for: gpu/sketch_token.c for states on devices, and state.c for states that
- * their own process combines.  Each type of token has its own magic.  No value of our types has the
- * size and the magic of a token.
+ * the number stands for: gpu/sketch_token.c for states on devices, and state.c for states that are
+ * combined in the process that made them.  Each type of token has its own magic.  No value of our
+ * types has the size and the magic of a token.
  */
 
 typedef struct TokenMagic

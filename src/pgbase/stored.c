@@ -14,7 +14,7 @@
  * rotation, the kept values stay.  If a query reads one value repeatedly, the value replaces older
  * values.
  *
- * The cache notes other values without keeping them, to recognize their second use.
+ * The cache notes the values that it does not keep, to recognize their second use.
  *
  * src/pgbase/stored.c
  */
@@ -147,9 +147,9 @@ StoredLookUp(StoredCache *cache, const struct varatt_external *id)
 }
 
 /*
- * True if this many more bytes fit into the cache after dropping all values that were not used
- * since the previous use of "value".  If all other kept values can be dropped, a value that was
- * used before may exceed the limit.
+ * True if "bytes" more bytes fit into the cache after dropping all values that were not used since
+ * the previous use of "value".  If all other kept values can be dropped, a value that was used
+ * before may exceed the limit.
  */
 static bool
 have_room(StoredCache *cache, const StoredValue *value, Size bytes)

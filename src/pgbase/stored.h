@@ -3,11 +3,12 @@
  *		Values stored out of line: recognizes them, keeps copies for later rows, and reads
  *		ranges.
  *
- * A cache belongs to one calling expression, in its fn_extra.  A value is identified by its toast
- * pointer, because the value of a toast pointer never changes.  A toast pointer could name another
- * value only after the first value was vacuumed and four billion OIDs were used.  A transaction is
- * too short for this, and no expression keeps its cache after the transaction.  A cache that
- * belongs to a process must also compare the value's header before a kept value is used.
+ * A cache usually belongs to one calling expression, in the expression's fn_extra.  A value is
+ * identified by its toast pointer, because the value of a toast pointer never changes.  A toast
+ * pointer could name another value only after the first value was vacuumed and four billion OIDs
+ * were used.  A transaction is too short for this, and no expression keeps its cache after the
+ * transaction.  A cache that belongs to a process must also compare the value's header before a
+ * kept value is used.
  *
  * src/pgbase/stored.h
  */
@@ -21,16 +22,16 @@
 #include "pgbase/version.h"
 
 /*
- * A value of an earlier row, the first member of the caller's struct, which holds the value's
- * data.  The cache stores only the toast pointer of a noted value.  A kept value has a memory
- * context for its data.
+ * A value of an earlier row.  The caller embeds StoredValue as the first member of a struct with
+ * the value's data.  The cache stores only the toast pointer of a noted value.  A kept value has a
+ * memory context for its data.
  */
 typedef struct StoredValue
 {
 	struct varatt_external id;
 	uint64 used;        /* time of the last use, by "now" of the cache */
 	uint64 used_before; /* time of the use before the last use; 0: no such use */
-	dlist_node node;    /* in the list of noted, kept or unused values, the last used value first */
+	dlist_node node;    /* in "kept", "noted" or "unused"; "kept" begins with the last used value */
 	struct StoredValue *after; /* the value that was used after this value last time, or NULL */
 	MemoryContext context;
 	Size bytes;
@@ -48,7 +49,7 @@ typedef struct StoredCache
 	Size bytes;        /* bytes of all kept values */
 	dlist_head kept;
 	dlist_head noted;
-	dlist_head unused; /* forgotten values, which stay allocated since "after" may point to them */
+	dlist_head unused; /* forgotten values; not freed, because "after" may point to them */
 	uint32 noted_count;
 	struct stored_hash *table;
 } StoredCache;
@@ -77,8 +78,8 @@ StoredIs(const StoredValue *value, const struct varatt_external *id)
 
 /*
  * Return the entry of this row's value, or NULL if the value is not stored out of line.  In a new
- * entry all bytes after the StoredValue are zero.  The value is usually the value of the last row,
- * or the value that followed it last time.
+ * entry all bytes after the StoredValue are zero.  Most rows have the value cache->last or
+ * cache->last->after.
  */
 static inline StoredValue *
 StoredFind(StoredCache *cache, Datum datum)

@@ -164,8 +164,8 @@ StatusRaise(qb_status status, const char *noun, const char *hint)
 
 /*
  * Raise the error for bytes that are not a valid value.  Each format begins with a magic of three
- * letters and a version.  If the status is QB_FORMAT_VERSION and the version is right, the value
- * within this value has the wrong version.
+ * letters and a version.  If the status is QB_FORMAT_VERSION, but the outer value has the right
+ * version, the value within it has a wrong version.
  */
 void
 FormatRaise(const ValueFormat *format, qb_status status, int sqlstate, const uint8 *bytes,

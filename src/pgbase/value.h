@@ -33,8 +33,8 @@ extern struct varlena *ValueDetoast(Datum datum, struct varlena **detoasted);
  * ---- rows that functions return ----
  *
  * The row's type is read from the catalog, where the function may be missing, because a query can
- * drop a function that it calls.  The argument "nulls" may be NULL if no column is NULL, and the
- * row has at most 16 columns.
+ * drop a function that it calls.  The argument "nulls" may be NULL for a row without NULLs
+ * that has at most 16 columns.
  */
 
 extern TupleDesc RowType(FunctionCallInfo fcinfo);

@@ -2,12 +2,12 @@
  * builtin.c
  *		PostgreSQL's own aggregates in a scan: sum, avg, stddev, bool_or, array_agg, ...
  *
- * The scan computes PostgreSQL's own aggregates unless they are DISTINCT or ordered.  Their
- * arguments are read or evaluated like keys (columns.c).  Their functions are called as Aggregate
- * calls them.  A strict transition function receives no NULLs, and the first value may become its
- * state.  A state that is passed by reference is copied into the memory context of its group.  The
- * functions find this context in an AggState, and read nothing else of it.  Polymorphic functions
- * find the types of their arguments in an expression.
+ * The scan computes PostgreSQL's own aggregates unless they are DISTINCT, ordered or VARIADIC.
+ * Their arguments are read or evaluated like keys (columns.c).  Their functions are called as
+ * Aggregate calls them.  A strict transition function receives no NULLs, and the first value may
+ * become its state.  A state that is passed by reference is copied into the memory context of its
+ * group.  The functions find this context in an AggState, and read nothing else of it.  Polymorphic
+ * functions find the types of their arguments in an expression.
  *
  * Under Finalize Aggregate the result is the state, serialized if its type is internal.  The
  * state of a group can be written to disk, and combined later with other states of the group.
@@ -35,7 +35,7 @@ struct BuiltinAggregate
 	FmgrInfo transition;
 	FmgrInfo finish; /* final or serializing function; no OID: the state is the result */
 	FmgrInfo combine;
-	FmgrInfo serialize; /* no OID: the state's type is not internal */
+	FmgrInfo serialize; /* no OID: the state's type is not internal, or the state is not written */
 	FmgrInfo deserialize;
 	FunctionCallInfo advancing; /* a call of the transition function */
 	FunctionCallInfo combining; /* a call of the combine function */
@@ -45,7 +45,7 @@ struct BuiltinAggregate
 	bool starts_null;
 	Datum start;
 	AggState *caller;  /* calling node of the functions, which read only its context */
-	MemoryContext row; /* for other allocations of the functions; reset after a row or a page */
+	MemoryContext row; /* temporary memory of the functions; reset after a row or a page */
 	bool long_values;  /* some arguments have no fixed length */
 	int arguments;
 	ColumnLocation argument[FLEXIBLE_ARRAY_MEMBER];
@@ -239,8 +239,8 @@ replace(const BuiltinAggregate *builtin, BuiltinState *state, Datum value, bool 
 
 /*
  * Add a row's arguments by the transition function, or another state by the combine function.
- * "null": one of the arguments is NULL.  A strict function is not called with a NULL.  Without
- * a state, the first argument that is not NULL becomes the state.
+ * "null": one of the arguments is NULL.  A strict function is not called with a NULL.  If there
+ * is no state yet, the argument of the first row without NULLs becomes the state.
  */
 static inline void
 add(const BuiltinAggregate *builtin, FunctionCallInfo call, BuiltinState *state, bool null)
@@ -329,7 +329,7 @@ BuiltinResult(BuiltinAggregate *builtin, const BuiltinState *state, bool *null)
 
 /*
  * The bytes of a state: serialized, or the state itself if it is passed by reference.  NULL:
- * the state is NULL or passed by value.
+ * the state is NULL, or is passed by value and not serialized.
  */
 const void *
 BuiltinWrite(BuiltinAggregate *builtin, const BuiltinState *state, uint64 *size)

@@ -33,7 +33,7 @@ typedef struct CollectState
 {
 	CustomScanState css;
 	ScanAccumulator *accumulator;
-	int count;         /* aggregates that the node returns */
+	int count;         /* result columns; without GROUP BY all are aggregates */
 	ExprState *having; /* conditions on groups; NULL: no conditions */
 	uint64 refused;    /* groups for which HAVING was not true */
 	ScanCounts counts; /* counts of groups, over all runs */
@@ -104,8 +104,8 @@ begin(CustomScanState *node, EState *estate, int eflags)
 }
 
 /*
- * Store the single row; false: no child was executed.  The sketches are freed when the next
- * run begins.
+ * Store the single row; false: it was stored before, or no child was executed.  The sketches are
+ * freed when the next run begins.
  */
 static bool
 store_row(CollectState *state, TupleTableSlot *slot)
@@ -270,7 +270,7 @@ ScanTargets(List *exprs)
 	return targets;
 }
 
-/* Make the node.  Its target list has the aggregates first, then the grouping expressions. */
+/* Make the node.  custom_scan_tlist has the aggregates first, then the grouping expressions. */
 static Plan *
 plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List *clauses,
 		  List *custom_plans)

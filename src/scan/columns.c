@@ -34,7 +34,7 @@
 struct ColumnExpression
 {
 	struct varlena *digits; /* last text, if an integer column is cast to text; else NULL */
-	KeyKind integer;        /* the kind of that integer column */
+	KeyKind integer;        /* kind of the integer column, if "digits" is set */
 	ExprState *state;
 	ExprContext *context;
 	TupleTableSlot *slot;
@@ -44,7 +44,10 @@ struct ColumnExpression
 	ColumnLocation column[FLEXIBLE_ARRAY_MEMBER];
 };
 
-/* The column if the expression is only a column of the table, else NULL. */
+/*
+ * The column if the expression is only a column of the table, perhaps below RelabelType nodes; else
+ * NULL.
+ */
 Var *
 ScanColumnOf(Expr *expr)
 {

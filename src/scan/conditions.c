@@ -77,7 +77,7 @@ is_float(Oid type)
 	return type == FLOAT4OID || type == FLOAT8OID;
 }
 
-/* True if values of the two types compare as their numbers do. */
+/* True if a test on the page can compare values of the two types. */
 static bool
 comparable(Oid left, Oid right)
 {
@@ -121,8 +121,8 @@ strategy_of(Oid operator, Oid * left, Oid *right, bool *negated)
 }
 
 /*
- * The column if the expression is only a column, and its type has the length of this type;
- * else NULL.
+ * The column if the expression is only a column, and the column's type is as long as "type"; else
+ * NULL.
  */
 static Var *
 as_column(Expr *expr, Oid type)
@@ -331,9 +331,9 @@ ScanConditionsInit(ScanConditions *conditions, List *clauses, EState *estate, Re
 }
 
 /*
- * The cost of testing all conditions on a row.  A clause that the planner considers free is
- * free in the scan, too.  A test against a long list costs no more than another test, because
- * the list is searched, not read to its end.
+ * The cost of testing all conditions on a row.  A test on the page that the planner considers
+ * free is free in the scan, too.  A test against a long list costs no more than another test,
+ * because the list is searched, not read to its end.
  */
 Cost
 ScanConditionsCost(PlannerInfo *root, List *clauses, Cost *startup)

@@ -3,8 +3,8 @@
  *		What QSketchScan costs, and which GROUP BY it can do.
  *
  * Rows can be grouped by columns, and by expressions of columns that are not volatile.  The
- * values must be numbers, times, enums, strings, or of another built-in type of variable
- * length that has a hash function.  The ordinary plan does all other groupings, such as
+ * values must be numbers, booleans, times, enums, strings, or values of another built-in type of
+ * variable length that has a hash function.  The ordinary plan does all other groupings, such as
  * GROUPING SETS.
  *
  * In a parallel plan each process has groups of its own, and a hash aggregate merges them.
@@ -119,7 +119,7 @@ table_bytes(const ColumnScanCall *call, double rows, double others, bool togethe
 }
 
 /*
- * True if the call makes a list of keys that are not numbers.  The candidates of such a list
+ * True if the call makes a list of keys of variable length.  The candidates of such a list
  * are merged one by one.
  */
 static bool
@@ -282,12 +282,12 @@ ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls, cons
 #define VALUE_COST       50
 #define VALUE_BYTES      128
 
-/* Bytes of a group of few rows. */
+/* Assumed minimum size of a group, in bytes. */
 #define GROUP_BYTES 800
 
 /*
- * Bytes of a group of one or two rows, for groups in excess of the number that the planner
- * expects.  The allocator rounds up the parts of a group.
+ * Bytes of each group in excess of the number that the planner expects.  Such a group has one or
+ * two rows, and the allocator rounds up the group's parts.
  */
 #define SMALL_GROUP_BYTES 1800
 
@@ -298,8 +298,8 @@ ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls, cons
 #define LIST_BYTES 3000
 
 /*
- * These costs are for aggregates whose written states contain all counts instead of buffered keys.
- * WHOLE_ROW_COST: merging a row of a group's second or later state, in cpu_tuple_cost.
+ * These constants are for aggregates whose written states contain all counts instead of buffered
+ * keys.  WHOLE_ROW_COST: merging a row of a group's second or later state, in cpu_tuple_cost.
  * CANDIDATE_BYTES: maximum number of bytes that a row adds to a state.
  */
 #define WHOLE_ROW_COST  10
@@ -420,7 +420,7 @@ ScanGroupingPlan(PlannerInfo *root, RelOptInfo *table, List *exprs, int workers,
 }
 
 /*
- * True if all groups of this number of rows fit into memory at the same time.  The states of a
+ * True if all groups that "rows" rows form fit into memory at the same time.  The states of a
  * group have the size that the planner expects, or the size of dense states if that is larger.
  */
 bool
@@ -558,7 +558,7 @@ ScanSpillCost(const GroupingPlan *plan, const RelOptInfo *table, List *calls)
 		plan->order * plan->most + (1 - plan->order) * values_strewn(plan, fillings, rows);
 	double bytes = values * VALUE_BYTES + rows * list_length(calls) * sizeof(uint64);
 	double merged =
-		Max(0, 1 - plan->most / Max(1, values)); /* fraction of the values that are merged */
+		Max(0, 1 - plan->most / Max(1, values)); /* fraction of written groups that are merged */
 
 	if (fillings <= 1)
 		return 0;

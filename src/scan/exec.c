@@ -6,8 +6,8 @@
  * there is a tuple for each group (groups/use.c).  In a parallel scan each process returns the
  * groups of its pages.  Our aggregates return NULL if they have received no key.
  *
- * HAVING is tested on complete tuples, because its conditions refer to the plan's target
- * list.
+ * HAVING is tested on complete tuples, because its conditions refer to columns of
+ * custom_scan_tlist.
  *
  * Under Finalize Aggregate the sketches are partial: they have the keys of one child, or of
  * the pages that this process read.  Partial sketches are freed as soon as they have been
@@ -327,7 +327,7 @@ flush(ColumnScanState *state)
 	return count_keys(state);
 }
 
-/* Add to the counts of all processes, or in a serial plan to the counts of this node. */
+/* Add "more" to the counts of all processes, or in a serial plan to the counts of this node. */
 static void
 add_counts(ColumnScanState *state, const ScanCounts *more)
 {

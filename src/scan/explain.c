@@ -3,8 +3,8 @@
  *		Reports of a column scan: progress, EXPLAIN, and why the scan or the GPU was not used.
  *
  * Code that refuses a query (match.c, families.c, costs.c, plan.c) sets a reason.  The reason names
- * the part of the query, and tells the user what to do.  After the planner has made the paths of a
- * query with our aggregates, the reason is logged at DEBUG1:
+ * the part of the query, and may tell the user what to do.  After the planner has made the paths of
+ * a query with our aggregates, the reason is logged at DEBUG1:
  *
  *	column scan not used: ORDER BY in a subquery in FROM: leave it out, since the order of
  *	rows does not matter

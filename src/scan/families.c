@@ -169,8 +169,8 @@ filter_table_bytes(const Const *template, double rows, double others, bool toget
 }
 
 /*
- * Start a filter.  Each process has a nonce of its own, so the row numbers of two processes
- * may be equal.
+ * Start a filter.  Each process has a nonce of its own, so two processes may use equal row
+ * numbers.
  */
 static KeyedState *
 filter_start(const ScanAggregate *aggregate, MemoryContext context, bool partial)

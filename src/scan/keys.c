@@ -302,7 +302,7 @@ ColumnValues(const ColumnLocation *location, KeyType *key, PageTuples *tuples, u
 		null[i] = !get_key(location, key, tuple, &to[i]);
 		count += !null[i];
 	}
-	tuples->stride = 0; /* this first reader of the tuples has prefetched all of the next page */
+	tuples->stride = 0; /* the loop has prefetched the whole next page */
 	return count;
 }
 
@@ -577,5 +577,5 @@ ScanAggregateAdd(ScanAggregate *aggregate, PageTuples *tuples)
 	else
 		add_keys(aggregate, tuples);
 	if (aggregate->location.attribute || aggregate->builtin)
-		tuples->stride = 0; /* this first reader has prefetched all of the next page */
+		tuples->stride = 0; /* reading the tuples has prefetched the whole next page */
 }

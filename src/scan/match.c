@@ -217,8 +217,9 @@ match_builtin(ColumnScanCall *call)
 }
 
 /*
- * Set the key; false: the key is a row of unknown columns.  The columns of a row without a named
- * type are known only if the key is written as ROW().
+ * Set the key; false: the key is a row of unknown columns, or a column has a type without a hash
+ * function.  The columns of a row without a named type are known only if the key is written as
+ * ROW().
  */
 static bool
 match_key(Expr *expr, ColumnScanCall *call)
@@ -624,7 +625,7 @@ init_arguments(ScanAggregate *aggregate, const WantedRows *rows)
 	if (call->weight)
 		ColumnLocationOf(&aggregate->weight, call->integer, rows->estate, rows->relation);
 	if (call->integer != call->weight)
-		(void) ExecInitExpr(call->weight, NULL); /* checks whether the user may call the cast */
+		(void) ExecInitExpr(call->weight, NULL); /* only to check the permission for the cast */
 }
 
 static void
@@ -632,7 +633,7 @@ init_aggregate(ScanAggregate *aggregate, ColumnScanCall *call, const WantedRows 
 			   PlanState *node)
 {
 	Oid owner = FunctionOwner(call->aggref->aggfnoid);
-	Oid finish = InvalidOid; /* the function that may serialize a partial state */
+	Oid finish = InvalidOid; /* the function that makes the result or serializes the state */
 
 	check_permissions(&call->aggregate, owner);
 	aggregate->call = call;

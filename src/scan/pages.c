@@ -2,7 +2,7 @@
  * pages.c
  *		Reads the pages of a table, and finds the visible tuples of each page.
  *
- * The rules are the rules of a sequential scan (heapgetpage, from PostgreSQL 17 on
+ * Pages are read by the rules of a sequential scan (heapgetpage, from PostgreSQL 17 on
  * heap_prepare_pagescan).  The page is pruned if PostgreSQL expects a benefit.  Under the share
  * lock the scan fails if the snapshot is too old for the page.  If the page's all-visible bit is
  * set, all tuples are visible, except on a standby.  In all other cases each tuple is checked.
@@ -11,17 +11,16 @@
  * blocks to parallel workers.  The lock is released before the tuples are used: a pinned page may
  * receive new tuples, but its old tuples do not move.
  *
- * The next page is in no processor cache yet.  So it is prefetched into the second-level cache
- * while the tuples of this page are processed, one stride with each tuple.  Prefetching the
- * whole page in one step would stall the processor.  The tuples of this page are prefetched
- * into the first-level cache while the line pointers are read.
+ * The next page is in no processor cache yet.  So the loops over the tuples of this page prefetch
+ * one stride of the next page for each tuple, into the second-level cache.  Prefetching the whole
+ * page in one step would stall the processor.  The tuples of this page are prefetched into the
+ * first-level cache while the line pointers are read.
  *
- * The blocks of a table that was loaded in one step are in consecutive buffers.  So the buffer
- * of a block can be guessed from the last block and its buffer.  Trying the guess is faster
- * than a lookup in the table of all buffers, which is in no processor cache.  From PostgreSQL
- * 17 on a read stream reads a scan's blocks, so only the check of cached columns guesses
- * buffers.  From PostgreSQL 19 on no buffer is guessed, because the state of buffers has
- * changed.
+ * The blocks of a table that was loaded in one step are in consecutive buffers.  So the buffer of a
+ * block can be guessed from the last block and its buffer.  Trying the guess is faster than a
+ * lookup in the table of all buffers, which is in no processor cache.  From PostgreSQL 17 on a read
+ * stream reads a scan's blocks, so only the check of cached columns guesses buffers.  From
+ * PostgreSQL 19 on no buffer is guessed, because the format of a buffer's state has changed.
  *
  * Pages whose keys come from cached columns are not read.  In a parallel scan each process
  * skips these pages among the blocks that PostgreSQL assigns to it.
@@ -87,7 +86,7 @@ pin_guess(const BlockReader *reader, BlockNumber block, Buffer guess)
 		!ReadRecentBuffer(RELATION_LOCATOR(relation), MAIN_FORKNUM, block, guess))
 		return false;
 	pgBufferUsage =
-		usage; /* undo ReadRecentBuffer()'s count of hits, which depends on the version */
+		usage; /* undo ReadRecentBuffer()'s count, because PostgreSQL versions count differently */
 	pgBufferUsage.shared_blks_hit++;
 	pgstat_count_buffer_read(relation);
 	pgstat_count_buffer_hit(relation);
@@ -487,9 +486,9 @@ pin_ahead(PageReader *reader)
 }
 
 /*
- * Divide the prefetching of the next page among the tuples of this page.  One cache line in
- * each half of the next page is prefetched first, because translating its address takes
- * longest.
+ * Divide the prefetching of the next page among the tuples of this page.  Each half of the next
+ * page is a memory page of its own.  Translating the address of a memory page takes longest, so one
+ * cache line in each half is prefetched first.
  */
 void
 PageTuplesSpreadPrefetch(PageTuples *tuples, Buffer next)

@@ -16,13 +16,13 @@
 #include "nodes/execnodes.h"
 
 /*
- * The visible tuples of one page, until the next page is read.  The loops over the tuples also
- * prefetch the next page, which is in no processor cache yet: one stride with each tuple.
+ * The visible tuples of one page, until the next page is read.  With each tuple, a loop over the
+ * tuples also prefetches one stride of the next page, which is in no processor cache yet.
  */
 typedef struct PageTuples
 {
 	const char *next_page;
-	int stride; /* bytes to prefetch with each tuple, whole cache lines; 0: none */
+	int stride; /* bytes to prefetch with each tuple, a multiple of a cache line; 0: none */
 	int count;
 	HeapTupleHeader tuple[MaxHeapTuplesPerPage];
 } PageTuples;
@@ -75,7 +75,7 @@ PageSetRun(const PageSet *set, BlockNumber block)
 typedef struct LeftOut
 {
 	PageSet pages;
-	const PageSet *uncounted; /* announced but uncounted pages, read first here; or NULL */
+	const PageSet *uncounted; /* announced but uncounted pages, which this process reads; or NULL */
 } LeftOut;
 
 /*

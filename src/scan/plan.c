@@ -58,7 +58,7 @@ typedef struct PlanStep
 {
 	PlannerInfo *root;
 	RelOptInfo *output;
-	RelOptInfo *partial; /* the same step, with partial aggregates */
+	RelOptInfo *partial; /* the grouping step with partial aggregates */
 	PathTarget *target;  /* target of "partial" */
 	List *matches;       /* the recognized aggregates of the query */
 	List *having;        /* HAVING, as an AND of conditions */
@@ -75,7 +75,7 @@ typedef struct ScanPath
 	List *matches;    /* the recognized aggregates of the query */
 	List *having;     /* HAVING, as a list of conditions */
 	bool alone;       /* the scan is the only node below its Gather */
-	int accumulator;  /* the parameter of an accumulator, or -1 */
+	int accumulator;  /* number of the accumulator's parameter, or -1 */
 	int group_fields; /* number of grouping expressions; 0: no GROUP BY */
 	StateWork work;   /* expected work for each group */
 	Cost apart;       /* part of the path's cost: merging results and writing groups */
@@ -327,10 +327,9 @@ reads_all_pages(const Path *path)
 }
 
 /*
- * Offer a parallel scan of all rows.  Without GROUP BY remove PostgreSQL's own parallel
- * aggregation of all pages, which merges the same number of states in one process.
- * PostgreSQL's cost of that path does not include this merging, so the two costs cannot be
- * compared.
+ * Offer a parallel scan of all rows.  Without GROUP BY remove PostgreSQL's own parallel aggregation
+ * of all pages, which merges the same number of states in one process.  PostgreSQL's cost of that
+ * path does not include this merging, so it cannot be compared with the cost of our path.
  */
 static void
 add_parallel(PlanStep *grouping, Path *path, double groups)
@@ -667,10 +666,10 @@ report_reasons(PlannerInfo *root, const RelOptInfo *input, const RelOptInfo *out
 }
 
 /*
- * The hook.  Under partitionwise aggregation the planner calls it for each partition before it
- * calls it for the whole table.  Only the whole table is handled.  A function that is called
- * during planning may plan another query, whose refusal is in memory that is freed with that
- * query.  So the refusal of the outer query is restored at the end.
+ * The hook.  Under partitionwise aggregation the planner calls the hook for each partition, then
+ * for the whole table.  Only the whole table is handled.  A function that is called during planning
+ * may plan another query, whose refusal is in memory that is freed with that query.  So the refusal
+ * of the outer query is restored at the end.
  */
 static void
 add_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output,

@@ -155,16 +155,16 @@ typedef struct GivenTemplate
 {
 	Param *param;
 	ExprState *state;
-	Const *value; /* its value in this run; NULL: not read yet */
+	Const *value; /* the parameter's value in this run; NULL: not read yet */
 } GivenTemplate;
 
-/* One aggregate of the query: an aggregate of a family, count, or another of PostgreSQL. */
+/* One aggregate of the query: one of ours, count, or another aggregate of PostgreSQL. */
 typedef struct ScanAggregate
 {
 	ColumnScanCall *call;
 	ColumnLocation location;   /* the key; attribute 0: no key is read */
 	ColumnLocation weight;     /* the weight or set id; attribute 0: none */
-	RowKey *row;               /* a key of several columns; NULL: the key is one column */
+	RowKey *row;               /* a key of several columns; NULL: any other key, or no key */
 	GroupExpression *number;   /* the key if it is an expression with a cache; else NULL */
 	KeyType *keys;             /* type of the keys; NULL: not one of our aggregates */
 	GivenTemplate *given;      /* a template that is given as a parameter; else NULL */
@@ -292,7 +292,7 @@ extern bool ScanAggregateIsOnGpu(const ScanAggregate *aggregate);
  * executor evaluates all other conditions.
  */
 
-/* Kinds of tests that follow the values of qb_test_kind (numbers and NULL). */
+/* Further kinds of tests.  qb_test_kind has the tests of numbers and the test for NULL. */
 enum
 {
 	TEST_STRING = QB_TEST_NULL + 1, /* the value equals one of the strings, byte by byte */
@@ -480,7 +480,7 @@ extern void ScanExplainPages(const ScanCounts *counts, ExplainState *es);
 enum
 {
 	PLAN_ALONE,        /* 1: the scan is the only node below its Gather */
-	PLAN_ACCUMULATOR,  /* the parameter of a ScanAccumulator, or -1 */
+	PLAN_ACCUMULATOR,  /* number of the ScanAccumulator's parameter, or -1 */
 	PLAN_GROUP_FIELDS, /* number of grouping columns and expressions; 0: no GROUP BY */
 	PLAN_ROWS,         /* expected rows of a group in each process, at most INT_MAX */
 	PLAN_TOGETHER      /* expected groups, at most INT_MAX */

@@ -318,7 +318,7 @@ keep(const ScanConditions *conditions, const ScanCondition *condition, PageTuple
 			keep_if_true(conditions, condition, tuples);
 			break;
 	}
-	tuples->stride = 0; /* this first loop has prefetched all of the next page */
+	tuples->stride = 0; /* reading the tuples has prefetched the whole next page */
 }
 
 /* Keep only the tuples that pass all conditions. */

@@ -8,7 +8,7 @@
  *	SELECT worker_partial_agg('qsketch_agg(anycompatible,qsketch)'::regprocedure,
  *							  ROW(key, template)) ...
  * The state is sent as text.  Citus 14 and later versions send it in binary if its type has a
- * binary encoding, as all our types have.  The aggregate is then worker_binary_partial_agg.
+ * binary encoding, as all our types have.  Citus then calls worker_binary_partial_agg.
  *
  * Citus' aggregate looks up our aggregate for each row, which takes several times as long as
  * counting the key.  So before such a query is planned, a call of Citus' aggregate is replaced
@@ -21,9 +21,8 @@
  * validates them, because a user may call Citus' combining aggregate with any text or bytes.
  *
  * The changed query is planned like any other query: as a column scan, in parallel, with GROUP
- * BY.  Its keys may have any type.  Citus' aggregate refuses a key whose type is not the
- * declared one ("could not confirm type correctness"), and our aggregate declares
- * anycompatible.
+ * BY.  Its keys may have any type, because our aggregate declares anycompatible.  Citus' aggregate
+ * refuses a key whose type is not the declared type ("could not confirm type correctness").
  *
  * Citus' aggregate is recognized by its functions.  These functions must be C functions at the
  * addresses that dlsym() finds for their names.  So only a library that a superuser has loaded can
@@ -60,7 +59,7 @@
 #define PLANNER_ARGUMENTS
 #endif
 
-/* An aggregate of Citus.  All have the same transition function. */
+/* An aggregate of Citus.  All these aggregates have the same transition function. */
 typedef struct Wrapper
 {
 	const char *final; /* name of its final function */

@@ -200,7 +200,7 @@ typedef struct filling
 	uint64_t steps;
 } filling;
 
-/* The cost of one write to a list, in steps: a cache miss. */
+/* The cost of one write to a list, in steps.  The write is a cache miss. */
 #define LIST_STEPS 8
 
 QB_INLINE void

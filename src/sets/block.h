@@ -18,9 +18,10 @@
  *					column_signed [k], signature []		the columns' signatures (filter.h)
  *	bitmap, resident	bits_of [k]		the sets as bitmaps
  *
- * With "tail" a row needs only later columns.  So the row's entry for an element is the end of the
- * element's list, after the row.  A row that is last in a list has no entry for this list.  Lists
- * of prefixes are sorted by size, and an entry is a window of a list (prefix.c).
+ * With "tail" a row needs only later columns.  So the row's entry for an element has only the
+ * columns after the row, at the end of the element's list.  A row that is last in a list has no
+ * entry for this list.  The index of prefixes sorts the columns of a list by size, and an entry is
+ * a window of a list (prefix.c).
  *
  * src/sets/block.h
  */
@@ -82,7 +83,8 @@ typedef struct qset_block
 } qset_block;
 
 /*
- * Return the length of a row's array of counters: the number of columns, rounded up to QSET_BLOCK.
+ * Return the length of a row's array of counters: the number of columns, rounded up to a multiple
+ * of QSET_BLOCK.
  */
 QB_INLINE uint64_t
 qset_row_room(const qset_block *b)
@@ -91,8 +93,9 @@ qset_row_room(const qset_block *b)
 }
 
 /*
- * Return the elements of kept set i, as ranks of the columns, and their number.  Elements that no
- * column has are dropped.  The next call may overwrite the array.
+ * Return the elements of kept set i, as ranks in the collection of the columns.  *count is the
+ * number of elements.  Elements outside the collection of the columns are dropped.  The next call
+ * may overwrite the array.
  */
 extern const uint32_t *
 qset_side_elements(const qset_preparation *p, const qset_side *s, uint64_t i, uint64_t *count);
@@ -107,8 +110,8 @@ extern qb_status qset_block_fill(const qset_preparation *p, void *block);
 extern qb_status qset_fill_windows(const qset_preparation *p, const qset_block *b, uint8_t *block);
 
 /*
- * Count steps of about a nanosecond each, and pause after QSET_PATIENCE steps.  False: the job must
- * stop.
+ * Count steps of about a nanosecond each.  After QSET_PATIENCE steps call interrupt->stop(), or
+ * pause if the job has no interrupt.  False: the job must stop.
  */
 QB_INLINE bool
 qset_spend(qset_job *job, uint64_t steps)
@@ -185,8 +188,8 @@ qset_within_one(const qset_request *r)
 extern qb_status qset_measure(qset_preparation *p);
 
 /*
- * Return the number of events, which are pairs of equal elements, of all elements whose degree is
- * less than "bound".
+ * Return the number of events of all elements whose degree is less than "bound".  An event is a
+ * pair of equal elements.
  */
 extern uint64_t qset_events_below(const qset_preparation *p, uint64_t bound);
 

@@ -18,7 +18,7 @@
 #include "sets/collection.h"
 #include "sets/dictionary.h"
 
-/* Rows are added in batches of this many, so that their table lookups overlap. */
+/* Number of rows that are added in one batch, so that their table lookups overlap. */
 #define QSET_BATCH QSET_DICTIONARY_AT_ONCE
 
 /* From this many rows on, duplicates are dropped before the array of rows grows. */
@@ -71,8 +71,8 @@ extern const qb_keys *qset_builder_image_keys(const void *image, bool *wide);
 extern qb_status qset_builder_add_image(qset_builder *b, const void *image);
 
 /*
- * Make a collection of all rows, for runs.c.  Its sets are unsorted and may have duplicates.  The
- * builder does not change.
+ * Make a collection of all rows, for runs.c.  The collection's sets are unsorted and may have
+ * duplicates.  The builder does not change.
  */
 extern qb_status qset_builder_group(const qset_builder *b, qset_collection *out);
 

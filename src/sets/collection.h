@@ -2,11 +2,11 @@
  * collection.h
  *		A collection of sets in memory, set id -> elements, and its byte format.
  *
- * An element's number is its rank: the index of its value among all values of the collection.  So
- * the methods always work on 4-byte numbers.  The values are integers (in signed order) or 128-bit
- * fingerprints of other types (in unsigned order, upper half first).  The pairs (set id, element)
- * alone determine a collection: ids ascend, each set has an element, and each element is in a set.
- * A collection may be larger than 1 GB.
+ * An element's number is its rank: the index of its value among all values of the collection.  A
+ * collection has fewer than 2^31 distinct elements, so the methods work on 4-byte numbers.  The
+ * values are integers (in signed order) or 128-bit fingerprints of other types (in unsigned order,
+ * upper half first).  The pairs (set id, element) alone determine a collection: ids ascend, each
+ * set has an element, and each element is in a set.  A collection may be larger than 1 GB.
  *
  *	id[0 .. sets-1]				ascending
  *	offset[0 .. sets]			set s has rank[offset[s] .. offset[s + 1] - 1]
@@ -50,8 +50,8 @@ extern qb_status
 qset_collection_copy(qset_collection *to, const qset_collection *from, const qb_memory *memory);
 
 /*
- * Turn lists of elements in any order into sets: sort each list, drop duplicates, and close the
- * gaps.  Error: QB_NO_MEMORY.
+ * Turn lists of elements in any order into sets: sort each list, drop duplicates, and move the sets
+ * together.  Error: QB_NO_MEMORY.
  */
 extern qb_status qset_collection_sort(qset_collection *c, const qb_memory *memory);
 
@@ -160,14 +160,15 @@ qset_element_compare(const qset_collection *a, uint64_t i, const qset_collection
  * The fields that depend on each other, and the code that compares them:
  *
  *	kind, family			qset_read(): without a family there are neither sets nor a
- *							collation, and the kind is 1.  The caller: kind 1 if keys of the
- *							family are numbers, else 2; only the caller knows families.
+ *							collation, and the kind is 1
+ *							the caller, which knows the families: the kind is 1 if keys of
+ *							the family are numbers, else 2
  *	family, collation, text	the caller
  *	sets, elements, universe	qset_read(): each set has an element, each element is in a set
  *	sizes, length of body	qset_read(): the body ends with the last set
  *
- * All functions of two collections call qset_collections_match() first, which compares width and
- * keys.
+ * Functions of two collections call qset_collections_match(), which compares the widths and the
+ * types of the elements.
  */
 
 #define QSET_FORMAT_VERSION 1

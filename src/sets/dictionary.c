@@ -12,8 +12,9 @@
 #define FIRST_SLOTS 64
 
 /*
- * Keys are dense if their range is at most SPARSEST times their number.  A direct table then has at
- * most 2 * SPARSEST slots of 4 bytes for each key.
+ * Keys are dense if their range is at most SPARSEST times their number.  make_direct() counts every
+ * repetition of a key.  A direct table has FIRST_SLOTS slots, or at most 2 * SPARSEST slots of 4
+ * bytes for each counted key.
  */
 #define SPARSEST 8
 
@@ -163,9 +164,10 @@ widen(const uint64_t *key, uint64_t n, int64_t *least, int64_t *most)
 }
 
 /*
- * Make a direct table of all keys and "more" if these keys are dense.  Otherwise change nothing.
- * The new table has spare slots on the side where keys were missing.  Ids usually grow, so the
- * table need not be remade after a few more keys.
+ * Make a direct table of all keys and the n keys of "more" if these keys are dense.  If the keys
+ * are sparse, change nothing.  The new table has spare slots below the keys if a key is less than
+ * the base of the old table, else above the keys.  Ids usually grow, so the next few keys need no
+ * new table.
  */
 static qb_status
 make_direct(qset_dictionary *l, const uint64_t *more, uint32_t n, const qb_memory *memory)

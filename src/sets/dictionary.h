@@ -8,11 +8,11 @@
  *	direct	an array over the range of the keys; ids usually have a range that is
  *			not much larger than their number
  *
- * A table begins with slots.  A table that must grow becomes direct if its keys are dense.  If a
- * new key makes the keys sparse, the table gets slots again.  Among a million keys, a direct lookup
- * reads 4 bytes of 4 MB, and a lookup in slots reads 16 bytes of 32 MB.  The direct lookup is 5
- * times faster than the lookup in slots.  The table takes at most 64 bytes for each key in both
- * layouts, in addition to the keys.
+ * Whenever a table is made or grows, the table becomes direct if its keys are dense.  If the keys
+ * are sparse, the table gets slots.  Among a million keys, a direct lookup reads 4 bytes of 4 MB,
+ * and a lookup in slots reads 16 bytes of 32 MB.  The direct lookup is 5 times faster than the
+ * lookup in slots.  In addition to the keys, a table of n keys takes at most
+ * 64 * (n + QSET_DICTIONARY_AT_ONCE) bytes in both layouts.
  *
  * Keys are signed integers, or fingerprints of 128 bits.  A table of fingerprints always has slots.
  *

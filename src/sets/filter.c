@@ -61,7 +61,7 @@ fraction_of(double j, uint64_t *numerator, uint64_t *denominator)
 	memcpy(&bits, &j, sizeof(bits));
 	mantissa = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
 	shift = 1075 - (int) (bits >> 52);
-	/* half a unit in the last place to both sides of j, but a quarter below a power of two */
+	/* the bounds are half a unit in the last place from j, but a quarter below a power of two */
 	if (mantissa == UINT64_C(1) << 52)
 		simplest_between((u128) mantissa * 4 - 1, (u128) 1 << (shift + 2), (u128) mantissa * 2 + 1,
 						 (u128) 1 << (shift + 1), &p, &q);

@@ -72,8 +72,9 @@ qset_filter_pass(const qset_filter *f, uint64_t common, uint64_t either)
 }
 
 /*
- * Return the least number of common elements with which a set of this size can pass.  This number
- * is at least min_count, and follows from J <= common / union <= common / size.
+ * Return the least number of common elements with which a set of this size can pass.  The number is
+ * at least min_count and at least size * J, where J is the least Jaccard index, because
+ * J <= common / union <= common / size.
  */
 QB_INLINE uint64_t
 qset_filter_least(const qset_filter *f, uint64_t size)
@@ -88,8 +89,8 @@ qset_filter_least(const qset_filter *f, uint64_t size)
 }
 
 /*
- * Set the least and the greatest size of the other set of a passing pair: from size * J, but at
- * least min_count, to size / J.
+ * Set *least and *most to the least and the greatest size of the other set of a passing pair.
+ * *least is the greater of min_count and size * J.  *most is size / J, or 0 if size < min_count.
  */
 extern void qset_filter_sizes(const qset_filter *f, uint64_t size, uint64_t *least, uint64_t *most);
 
@@ -119,7 +120,7 @@ qset_pair_size_b(const qset_pair *pair, uint64_t size)
 	return (uint64_t) pair->either + pair->common - size;
 }
 
-/* Return the divisor of "common" in an order other than the order by the Jaccard index. */
+/* Return the number by which "order" divides "common".  Not for QSET_BY_JACCARD. */
 QB_INLINE uint64_t
 qset_order_whole(qset_order order, uint64_t size, const qset_pair *pair)
 {
@@ -155,7 +156,7 @@ qset_pair_better(qset_order order, uint64_t size, const qset_pair *x, const qset
 extern int qset_order_of(const char *name);
 
 /*
- * ---- signatures of sets: a bound of the common elements, without reading elements ----
+ * ---- signatures of sets: an upper bound of the number of common elements ----
  *
  * A signature is an array of bits, and each element of a set sets one bit.  If a bit is set in only
  * one of two signatures, the other set lacks the element that sets the bit.  So if d bits differ,
@@ -182,7 +183,7 @@ extern int qset_order_of(const char *name);
 typedef struct qset_signed
 {
 	uint32_t size;
-	uint32_t at; /* offset of its signature, in words */
+	uint32_t at; /* offset of the column's signature in words */
 } qset_signed;
 
 /* A row, and the data with which its candidates are sieved. */
@@ -192,7 +193,7 @@ typedef struct qset_sieve
 	const uint64_t *signature; /* the signatures of all columns */
 	uint32_t from;             /* columns with smaller numbers are excluded */
 	uint64_t row_size;
-	uint64_t row_known; /* number of the row's elements that any column has */
+	uint64_t row_known; /* number of the row's elements that the columns' collection has */
 	uint64_t fraction;  /* t, times 2^32 */
 	uint64_t min_count;
 	int least_level; /* the least level of columns that can pass */

@@ -170,7 +170,7 @@ get_long_number(reader *r)
 		if (byte < 128)
 		{
 			if (byte == 0 && i > 0)
-				break; /* not as short as possible */
+				break; /* the number is longer than necessary */
 			return x;
 		}
 	}

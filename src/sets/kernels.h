@@ -3,9 +3,9 @@
  *		Functions of sorted arrays and bitmaps; a table of loops for each instruction set.
  *
  * Sets are strictly ascending arrays of integers.  The functions of sorted arrays are for 4- and
- * 8-byte signed integers (sorted_template.h).  techniques.c has the paper's methods for one pair
- * ("SISI").  The plain merge is the paper's std::set_intersection, and the vector merges are its
- * SIMD baseline.  Galloping is for sets of very different sizes.
+ * 8-byte signed integers (sorted_template.h).  techniques.c has the methods of the paper (sets.h)
+ * for one pair ("SISI").  The plain merge is the paper's std::set_intersection, and the vector
+ * merges are its SIMD baseline.  Galloping is for sets of very different sizes.
  *
  * Union and difference are counted from the sizes: |A| + |B| - common and |A| - common.
  *
@@ -72,9 +72,9 @@ extern uint64_t
 qset_merge64(const int64_t *a, uint64_t n, const int64_t *b, uint64_t m, int64_t *out);
 
 /*
- * Do the work of a merge, but search each element of the smaller set "a" in "b".  A search starts
- * where the preceding search ended, with steps that double.  If "out" is NULL, only count.  O(n
- * log(m / n)).
+ * Write the common elements unless "out" is NULL, and return their number.  Search each element of
+ * the smaller set "a" in "b".  A search starts where the preceding search ended, with steps that
+ * double.  O(n log(m / n)).
  */
 extern uint64_t
 qset_gallop32(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m, int32_t *out);
@@ -83,7 +83,7 @@ qset_gallop64(const int64_t *a, uint64_t n, const int64_t *b, uint64_t m, int64_
 
 /* ---- the table ---- */
 
-/* The number of sets in one step of sum_columns(): the bits of the widest vector. */
+/* The number of sets in one call of sum_columns(), one for each bit of the widest vector. */
 #define QSET_BLOCK       512
 #define QSET_BLOCK_WORDS (QSET_BLOCK / 64)
 
@@ -125,22 +125,23 @@ typedef struct qset_kernels
 	uint64_t (*probe)(const uint64_t *bits, const uint32_t *element, uint64_t n);
 
 	/*
-	 * Do the work of probe() for n sets: common[i] is the result for set[i].  Set s has the
-	 * elements element[offset[s]] .. element[offset[s + 1] - 1].
+	 * Call probe() for n sets: common[i] becomes the result for the elements of set[i].  Set s has
+	 * the elements element[offset[s]] .. element[offset[s + 1] - 1].
 	 */
 	void (*probe_sets)(const uint64_t *bits, const uint32_t *element, const uint64_t *offset,
 					   const uint32_t *set, uint32_t n, uint16_t *common);
 
 	/*
-	 * Add up one block of a bit matrix that is stored by columns.  The block has the QSET_BLOCK
-	 * bits from word "at" on.  out[s] is the number of columns in which bit s of the block is set.
+	 * Add up one block of a bit matrix that is stored by columns.  The block has QSET_BLOCK bits of
+	 * each column, from word "at" on.  out[s] becomes the number of columns in which bit s of the
+	 * block is set.
 	 */
 	void (*sum_columns)(const uint64_t *const *column, uint32_t columns, uint64_t at,
 						uint16_t *out);
 
 	/*
 	 * Write the wanted positions of a slice to "out", in ascending order, and return their number.
-	 * "out" has space for to - from + QSET_SLACK.
+	 * "out" has space for to - from + QSET_SLACK positions.
 	 */
 	uint32_t (*find16)(const qset_slice *s, uint32_t *out);
 	uint32_t (*find32)(const qset_slice *s, uint32_t *out);
@@ -148,7 +149,7 @@ typedef struct qset_kernels
 	/*
 	 * Find the columns of a list whose signatures allow them to pass, write them to "out", and
 	 * return their number.  The list has n columns, of 4 bytes if "wide", else of 2 bytes.  All
-	 * signatures are of one level.  "out" has space for n + QSET_SLACK.
+	 * signatures are of one level.  "out" has space for n + QSET_SLACK columns.
 	 */
 	uint32_t (*sieve)(const qset_sieve *s, int level, const void *list, uint64_t n, bool wide,
 					  uint32_t *out);
@@ -157,8 +158,8 @@ typedef struct qset_kernels
 extern const qset_kernels qset_kernels_plain;
 
 /*
- * Count the common elements of two sets, or also write them, by merging or galloping, whichever is
- * faster for these sizes.
+ * Return the number of common elements of two sets, by merging or galloping, whichever is faster
+ * for these sizes.  qset_intersect32() and qset_intersect64() also write the common elements.
  */
 extern uint64_t
 qset_count32(const qset_kernels *k, const int32_t *a, uint64_t n, const int32_t *b, uint64_t m);
@@ -239,7 +240,7 @@ qset_emit_bits(uint64_t word, uint32_t base, uint32_t *out)
  *	merge_search	search in pieces that fit the fastest cache
  *	hash			O(n + m), random access to n entries
  *	merge_hash		hash in pieces that fit the fastest cache
- *	bitmap			O(n + m), and |E|/8 bytes for the bitmap of the smaller set
+ *	bitmap			O(n + m), and |E|/8 bytes for the bitmap of one set
  */
 
 /* The number of merged elements in one piece of merge_search and merge_hash: 16 kB of elements. */
@@ -249,18 +250,18 @@ qset_emit_bits(uint64_t word, uint32_t base, uint32_t *out)
  * Find where the merge of two sets has passed "diagonal" elements.  Returns the number of passed
  * elements of a; *y is the number of passed elements of b.  The merge passes the element of a
  * before an equal element of b.  If the diagonal separates two equal elements, both are passed, so
- * "diagonal" + 1 elements are passed.  A cut therefore never separates equal elements, and the pieces between cuts
- * can be intersected one by one.
+ * "diagonal" + 1 elements are passed.  So a cut never separates equal elements, and the pieces
+ * between cuts can be intersected one by one.
  */
 extern uint64_t qset_path_cut(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m,
 							  uint64_t diagonal, uint64_t *y);
 
-/* Count a pair piece by piece; "piece" counts one piece. */
+/* Count the common elements of a pair by calls of piece(), each for one piece of the pair. */
 typedef uint64_t (*qset_piece_count)(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m);
 extern uint64_t qset_path_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m,
 								qset_piece_count piece);
 
-/* Count by searching each element of the smaller set.  O(n log m). */
+/* Count the common elements by searching each element of the smaller set.  O(n log m). */
 extern uint64_t qset_search_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m);
 extern uint64_t qset_search_piece(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m);
 
@@ -280,7 +281,7 @@ extern void qset_hash_build(qset_hash *h, const uint32_t *a, uint64_t n);
 extern uint64_t qset_hash_count(const qset_hash *h, const uint32_t *b, uint64_t m);
 extern uint64_t qset_hash_piece(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m);
 
-/* Return the words of a bitmap with a bit for each of 0 .. universe - 1. */
+/* Return the number of words of a bitmap with a bit for each of 0 .. universe - 1. */
 QB_INLINE uint64_t
 qset_bitmap_words(uint64_t universe)
 {

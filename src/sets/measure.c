@@ -2,11 +2,12 @@
  * measure.c
  *		All pairs: measures the input, and makes the prefixes of its sets.
  *
- * The following counts are exact: the sets that can be in a pair, the degree of each element, and
- * the steps of an index.  The degree of an element is the number of these sets that have the
- * element.  The degrees determine the steps.  Counting reads each element once.  The steps of
- * prefixes can be counted only after the prefixes are made.  So plan.c makes prefixes only if
- * prefixes are likely to be the fastest method.
+ * The following counts are exact: the number of sets that can be in a pair, the degree of each
+ * element, and the number of steps of an index.  The degree of an element is the number of these
+ * sets that have the element.  The degrees determine the number of steps.  Counting reads each
+ * element once.  The steps of prefixes can be counted only after the prefixes are made.  So plan.c
+ * makes prefixes only if the request demands prefixes, or if prefixes are likely to be the fastest
+ * method.
  *
  * src/sets/measure.c
  */
@@ -251,7 +252,7 @@ take_prefix(const qset_preparation *p, const qset_side *s, uint64_t i, uint32_t 
 	return length;
 }
 
-/* Return an upper bound of the elements in all prefixes of one side. */
+/* Return an upper bound of the number of elements in all prefixes of one side. */
 static uint64_t
 prefix_room(const qset_preparation *p, const qset_side *s)
 {
@@ -285,7 +286,7 @@ take_prefixes(const qset_preparation *p, qset_side *s)
 	return QB_OK;
 }
 
-/* Return the number of events of the lists of prefixes. */
+/* Return the number of pairs of equal elements in the prefixes of a row and of a column. */
 static uint64_t
 prefix_events(const qset_preparation *p)
 {

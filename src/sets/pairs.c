@@ -35,9 +35,9 @@ qset_fill(qset_preparation *p, void *block)
 /* ---- opening and closing ---- */
 
 /*
- * Return the length of the array of found columns.  Methods with prefixes need room for every column
- * twice, because sorting takes a second copy.  Other methods scan SCAN counters at a time, so they
- * need room for SCAN columns and QSET_SLACK.
+ * Return the length of the array of found columns.  The index of prefixes needs room for every
+ * column twice, because sorting takes a second copy.  Other methods scan SCAN counters at a time,
+ * so they need room for SCAN columns and QSET_SLACK.
  */
 static uint64_t
 found_room(const qset_block *b)
@@ -281,7 +281,7 @@ take_found(qset_job *job, qset_pair *out, uint64_t room)
 	uint32_t end = job->found_count;
 	uint64_t n = 0;
 
-	/* found columns have at least the least count, and no later column is the row's own set */
+	/* all found columns pass: all reach the least count, and none is the row's own set */
 	if (job->head->tail && row.filter->numerator == 0 && !job->head->prefix)
 	{
 		n = end - at < room ? end - at : room;
@@ -432,7 +432,7 @@ qset_job_next(qset_job *job, qset_pair *out, uint64_t room, uint64_t *count)
  *
  * Shards are ranges of rows, so the pairs of one shard precede the pairs of the next shard.  The
  * steps of a row are estimated from the lengths of its lists or, for methods that count pair after
- * pair, from its size.  Cutting takes O(entries) steps.
+ * pair, from its size.  Cutting takes O(rows + entries) steps.
  */
 
 /*

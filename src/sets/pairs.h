@@ -59,9 +59,9 @@ extern void qset_best_offer(qset_best *best, const qset_pair *pair);
 extern void qset_best_sort(qset_best *best, const qb_memory *memory);
 
 /*
- * ---- all pairs of a collection, or of two, that pass a filter ("MISI") ----
+ * ---- all pairs of one collection or of two collections that pass a filter ("MISI") ----
  *
- * Several processes can share the work, in three steps:
+ * Several processes can find the pairs together, in three steps:
  *
  *	qset_prepare()	measures, chooses the method (plan.c) and says how many bytes
  *					the prepared input takes
@@ -84,8 +84,8 @@ extern void qset_best_sort(qset_best *best, const qb_memory *memory);
 typedef enum qset_variant
 {
 	QSET_VARIANT_AUTO,
-	QSET_VARIANT_OFF, /* index of all elements; bitmap of one set at a time (BI-dynamic) */
-	QSET_VARIANT_ON   /* index of prefixes only; bitmaps of all sets (BI-naive) */
+	QSET_VARIANT_OFF, /* QSET_INDEX: all elements; QSET_BITMAP: one bitmap at a time (BI-dynamic) */
+	QSET_VARIANT_ON   /* QSET_INDEX: only prefixes; QSET_BITMAP: bitmaps of all sets (BI-naive) */
 } qset_variant;
 
 typedef struct qset_request
@@ -104,25 +104,26 @@ typedef struct qset_plan
 {
 	int method;
 	bool prefix;   /* index of prefixes, whose candidates are counted one by one */
-	bool resident; /* bitmaps of all sets in the block */
+	bool resident; /* the block has the bitmaps of all sets */
 	bool tail;     /* within one collection: count only later columns */
 	uint64_t rows;
 	uint64_t columns;
-	uint64_t row_elements; /* elements of the kept rows that some column has */
+	uint64_t row_elements; /* elements of the kept rows that the columns' collection has */
 	uint64_t column_elements;
 	uint64_t universe;
-	uint64_t events;        /* steps of the index: pairs of equal elements */
+	uint64_t events;        /* number of pairs of equal elements, each a step of the index */
 	uint64_t prefix_events; /* steps of the index of prefixes; UINT64_MAX: prefixes are not made */
 	uint64_t heavy;         /* number of elements that the hybrid stores as columns of bits */
 	uint64_t light_events;  /* events of the hybrid's lists */
 	uint64_t bytes;         /* size of the block in bytes */
 
 	/*
-	 * For each method: estimated ns on one processor (less than 0: not possible), and bytes of the
-	 * block.  The costs of QSET_MERGE to QSET_MERGE_HASH are only guesses.
+	 * cost[] has the estimated time of each method on one processor in ns, or -1 if the method is
+	 * not possible.  memory[] has the size of each method's block in bytes.  The costs of
+	 * QSET_MERGE to QSET_MERGE_HASH are only guesses.
 	 */
 	double cost[QSET_METHODS];
-	double build[QSET_METHODS]; /* part of "cost": before the first row, by one process */
+	double build[QSET_METHODS]; /* part of cost[] that one process spends before the first row */
 	uint64_t memory[QSET_METHODS];
 } qset_plan;
 
@@ -136,7 +137,7 @@ typedef struct qset_side
 	const uint32_t *map; /* from the collection's ranks to the columns' ranks; NULL: equal ranks */
 	uint32_t *kept;      /* numbers of the kept sets */
 	uint64_t sets;       /* number of kept sets */
-	uint64_t elements;   /* elements of the kept sets that the columns have */
+	uint64_t elements;   /* elements of the kept sets that the columns' collection has */
 	uint64_t largest;    /* size of the largest kept set */
 	uint64_t signature_words; /* words of all signatures of the kept sets */
 	uint64_t *prefix_offset;  /* begin of each set's prefix, then the end; NULL: no prefixes */
@@ -163,7 +164,7 @@ typedef struct qset_preparation
 	qset_bin *bin;           /* indexed by degree */
 	uint32_t *rarity;        /* for each element: its number by rarity; NULL: not made */
 	uint32_t *prefix_degree; /* by rarity: number of columns whose prefix has the element */
-	uint64_t *buffer;        /* 3 times 4 bytes for each element of the largest row and column */
+	uint64_t *buffer;        /* 12 bytes for each element of the largest row and largest column */
 	uint64_t heavy_degree;   /* hybrid: the least degree of a heavy element */
 } qset_preparation;
 
@@ -226,7 +227,7 @@ typedef struct qset_job
 	uint64_t *bits;           /* bitmap, prefix: the row's bitmap */
 	qset_hash hash;           /* hash: the row's table */
 	const uint64_t **columns; /* hybrid: the columns of bits of the row's heavy elements */
-	qset_best best;           /* top: the best pairs, with twice the memory, to sort them by b */
+	qset_best best;           /* top: the best pairs, then space for sorting them by b */
 	uint64_t best_next;       /* index of the next pair to return */
 } qset_job;
 
@@ -252,8 +253,8 @@ extern void qset_job_shard(qset_job *job, uint64_t first, uint64_t end, uint64_t
 extern qb_status qset_job_split(qset_job *job, uint64_t *first, uint64_t shards);
 
 /*
- * Do the work of qset_job_split() for any rows.  steps_of() returns the steps of a row, at least 1,
- * or 0 to stop.
+ * Cut rows like qset_job_split(), but without a job.  steps_of() returns the steps of a row, at
+ * least 1, or 0 to stop.
  */
 extern qb_status qset_cut_rows(uint64_t rows, uint64_t (*steps_of)(void *context, uint64_t row),
 							   void *context, uint64_t *first, uint64_t shards);
@@ -295,7 +296,7 @@ typedef struct qset_question
 	const uint32_t *rank; /* ranks of the set's elements that the collection has, ascending */
 	uint64_t ranks;
 	uint64_t size;  /* number of all elements of the set */
-	int64_t itself; /* number of the set in the collection, which is no answer; -1: none */
+	int64_t itself; /* number of the set in the collection, never in the answer; -1: none */
 	qset_filter filter;
 	uint64_t most; /* maximum number of pairs of an answer; QB_NO_ROOM: the answer has more */
 } qset_question;

@@ -28,7 +28,7 @@
 #define NS_SORT      7.0   /* one element sorted by rarity */
 #define NS_WINDOW    40.0  /* one element of a prefix: put into a list, or its window found */
 #define NS_CANDIDATE 1.5   /* one event of the prefixes; windows exclude half of the events */
-#define NS_SIGNED    0.075 /* one element of an event's column, compared by signatures */
+#define NS_SIGNED    0.075 /* signatures of one event compared, for each element of the column */
 
 /*
  * From this many distinct elements on, arrays with an item for each element do not fit into the
@@ -47,15 +47,15 @@
 
 /*
  * The bytes of a block without bitmaps of all sets, relative to the bytes of the collections.  A
- * collection has 4 bytes for each element and 16 bytes for each set.  A block has at most 16 bytes
- * for each element (ranks, entries and lists of prefixes) and 32 bytes for each set.
+ * collection has 4 bytes for each element and 16 bytes for each set.  A block has at most 17 bytes
+ * for each element (ranks, entries, lists of prefixes and signatures) and 40 bytes for each set.
  */
 #define ENOUGH_FACTOR 5
 #define ENOUGH_HEAD   4096
 
 /*
- * The maximum size in bytes of the bitmaps of all sets, unless the request sets a limit or requests
- * these bitmaps.
+ * The maximum size in bytes of a block with bitmaps of all sets, unless the request sets a limit or
+ * requests these bitmaps.
  */
 #define MOST_RESIDENT (UINT64_C(1) << 30)
 
@@ -123,8 +123,8 @@ column_size(const qset_preparation *p)
 
 /*
  * Return the fraction of pairs whose sizes allow them to pass, estimated from a sample of each
- * side.  A pair's weight is the product of its sizes, because its expected number of common
- * elements grows with this product.
+ * side.  A pair's weight is the product of the sizes of its sets, because the expected number of
+ * common elements grows with this product.
  */
 static double
 fraction_alike(const qset_preparation *p)
@@ -297,7 +297,7 @@ limit_memory(qset_preparation *p)
 }
 
 /*
- * Choose the method.  "auto" chooses the cheapest method.  Of the techniques "auto" considers only
+ * Choose the method.  "auto" chooses the cheapest method.  Of the techniques, "auto" considers only
  * bitmaps of all sets, which are fastest for a few large sets.
  */
 static qb_status

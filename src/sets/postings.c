@@ -54,9 +54,9 @@ fill_lists(const qset_collection *c, uint64_t *begin, uint32_t *list)
 }
 
 /*
- * Make the lists.  At first begin[r] is the number of sets of element r, and then it is the begin
- * of this element's list.  Filling the list moves begin[r] to the begin of the next list.  So at
- * the end the array is shifted by one element.
+ * Make the lists.  First begin[r] is the number of sets that have element r.  Then begin[r] is the
+ * begin of this element's list.  Filling the list moves begin[r] to the begin of the next list, so
+ * make_lists() then shifts begin[] by one element.
  */
 static void
 make_lists(qset_postings *p)
@@ -282,7 +282,7 @@ take_block(answer *a, uint64_t first, uint32_t sets)
 	}
 }
 
-/* Count all sets, block by block. */
+/* Count the common elements of all sets, block by block, and keep the pairs. */
 static void
 go_through_blocks(answer *a)
 {
@@ -316,7 +316,7 @@ go_through_blocks(answer *a)
 
 /* ---- by the collection ---- */
 
-/* Count all sets, by reading all of their elements. */
+/* Count the common elements of all sets, by reading all elements, and keep the pairs. */
 static void
 go_through_sets(answer *a)
 {
@@ -348,7 +348,7 @@ go_through(answer *a)
 }
 
 /*
- * Allocate the array of pairs.  If the request has no "top", or a top above question->most, first
+ * Allocate the array of pairs.  If the filter has no "top", or a "top" above question->most, first
  * count the pairs that pass.
  */
 static qb_status

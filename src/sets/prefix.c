@@ -5,7 +5,8 @@
  * The windows of the row's prefix (see enter_row()) contain the columns that share a rare element
  * with the row.  Signatures exclude most of the columns that cannot pass (filter.h).  The common
  * elements of the remaining columns are counted.  A small row is counted by a bitmap, since a merge
- * of small sets loses most time by mispredictions.  A larger row is counted by merging.
+ * of small sets loses most time by mispredictions.  A larger row is counted by merging or
+ * galloping.
  *
  * src/sets/prefix.c
  */
@@ -14,15 +15,15 @@
 /* Candidates are prefetched this many candidates ahead. */
 #define AHEAD 8
 
-/* Rows up to this size are counted by a bitmap. */
+/* Rows up to this size are counted by a bitmap, unless a column is large enough for galloping. */
 #define MOST_PROBED 64
 
 /* The cost of sorting one candidate, in accesses to words of seen bits. */
 #define SORT_COST 16
 
 /*
- * With "tail", sieve_window() searches for the first wanted column if a window has more than this
- * many columns of each size on average.
+ * With "tail", sieve_window() searches for the first column after the row if a window has more than
+ * this many columns of each size on average.
  */
 #define MANY_ALIKE 32
 
@@ -88,8 +89,8 @@ first_column(const window *w, uint64_t low, uint64_t high, bool by_size, uint64_
 }
 
 /*
- * Sieve a window, level by level.  Columns of one size are sorted by number.  So if many columns
- * have one size, a search finds the first wanted column.
+ * Sieve a window, level by level.  Columns of one size are sorted by number.  So with "tail", if
+ * many columns have one size, a search finds the first column after the row.
  */
 static uint32_t
 sieve_window(const qset_job *job, const window *w, uint64_t length, uint32_t *out)
@@ -140,7 +141,7 @@ keep_new(uint64_t *seen, uint32_t *column, uint32_t count)
 	return kept;
 }
 
-/* Collect, without duplicates, the columns of the windows of the row's prefix that may pass. */
+/* Collect the columns that may pass from the windows of the row's prefix, without duplicates. */
 static bool
 find_candidates(qset_job *job, const uint64_t *entry, uint64_t entries, const qset_sieve *sieve)
 {
@@ -196,7 +197,7 @@ order_candidates(qset_job *job, bool marked)
 					   (int32_t *) job->found + qset_row_room(job->head), NULL);
 }
 
-/* ---- counting the elements that the row and each candidate have in common, at least one ---- */
+/* ---- counting the common elements of the row and each candidate, which are at least one ---- */
 
 /* Count for a row of one element, which all candidates have. */
 static bool
@@ -235,7 +236,7 @@ count_by_bitmap(qset_job *job, qset_set_view row)
 	return true;
 }
 
-/* Count for a row of any size, by merging. */
+/* Count for a row of any size, by merging or galloping. */
 static bool
 count_by_merging(qset_job *job, qset_set_view row)
 {
@@ -270,7 +271,7 @@ qset_candidates_row(qset_job *job)
 	qset_sieve sieve;
 	bool counted;
 
-	job->next = (uint32_t) b->column.sets; /* find_more() must not read the counters */
+	job->next = (uint32_t) b->column.sets; /* so that find_more() does not read old counters */
 	while (entries < start[1] - start[0] && entry[entries] != 0)
 		entries++;
 	if (entries == 0)
@@ -297,8 +298,8 @@ qset_candidates_row(qset_job *job)
  * entry is a window of the list.  Two filters exclude columns by their sizes:
  *
  *	filter of sizes		a column is at least J times as large as the row
- *	filter of positions	let the element be the first common element, and let "behind" row
- *						elements be left, including this element; at most "behind"
+ *	filter of positions	"behind" is the number of the row's elements from this element on;
+ *						if this element is the first common element, at most "behind"
  *						elements are common, which limits the size of the column
  *
  * A row's rare elements have short lists and wide windows, and its frequent elements have long
@@ -309,8 +310,8 @@ qset_candidates_row(qset_job *job)
  * moves only forward in a list.
  *
  * With "tail" a row needs only later columns.  A list is sorted by size, and columns of equal size
- * are sorted by number.  So a window that begins with the row's size begins after the row.  All
- * other windows also have earlier columns, which the sieve skips.
+ * are sorted by number.  So a window that begins with the row's size begins after the row.  Other
+ * windows may also have earlier columns, which the sieve skips.
  */
 
 /* The list of an element. */
@@ -334,7 +335,7 @@ typedef struct windows
 	const qset_preparation *p;
 	const qset_block *b;
 	list *list;            /* by element */
-	uint32_t *order;       /* sets sorted by size: first the columns, then the rows */
+	uint32_t *order;       /* numbers of the columns, later of the rows, sorted by size */
 	uint32_t *column_size; /* sizes of columns, by index in the lists */
 	limit *limit;          /* last results of qset_filter_most(), by the number of elements left */
 	uint64_t steps;
@@ -445,9 +446,9 @@ most_of(windows *w, uint64_t size, uint64_t behind)
 }
 
 /*
- * Write the windows of a row, except empty windows.  All other entries remain zero.  "behind" is
- * the number of the row's elements that are left, from the current element of its prefix on.  After
- * the last element of the prefix, too few elements are left for a pair.
+ * Write the windows of a row that are not empty.  The other entries of the row remain zero.
+ * "behind" is the number of the row's elements that are left, from the current element of its
+ * prefix on.  After the last element of the prefix, too few elements are left for a pair.
  */
 static void
 enter_row(windows *w, uint64_t row, uint64_t size, uint64_t *entry)

@@ -385,7 +385,7 @@ set_offsets(const qset_runs *runs, uint32_t shard, qset_collection *out, placing
 	out->elements = out->offset[out->sets];
 }
 
-/* Fill the sets of a shard with their elements from all runs, as numbers among all elements. */
+/* Fill the sets of a shard with the final numbers of their elements from all runs. */
 static void
 fill_sets(const qset_runs *runs, uint32_t shard, qset_collection *out, placing *p)
 {

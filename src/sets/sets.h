@@ -4,8 +4,8 @@
  *
  * The family intersects sets of integers exactly: two sorted arrays (kernels.h), and all pairs of a
  * collection of sets (collection.h, pairs.h).  The methods and their names come from the paper "An
- * Evaluation of Large Set Intersection Techniques on GPUs" (Bellas and Gounaris).  A method's file
- * names the section of the paper and the method's cost.
+ * Evaluation of Large Set Intersection Techniques on GPUs" (Bellas and Gounaris).  techniques.c and
+ * block.c name the section of the paper and the costs of the methods.
  *
  * Memory comes from the caller, errors are status codes, and no function prints, jumps or has
  * static state.  A long function pauses at least every few milliseconds (base/status.h).  A job on
@@ -18,7 +18,6 @@
 #define QSET_SETS_H
 
 #include "base/port.h"
-#include "base/status.h"
 #include "base/status.h"
 
 /*

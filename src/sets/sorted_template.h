@@ -174,7 +174,10 @@ QSET_NAME(scatter)(const QSET_WORD *from, uint64_t n, int shift, uint64_t *offse
 		to[offset[(QSET_NAME(ordered)(from[i]) >> shift) & 255]++] = from[i];
 }
 
-/* Turn the counts of a digit into first indexes.  False: all keys have the same digit. */
+/*
+ * Turn count[d], the number of keys with digit d, into the index of the first key with digit d.
+ * False: all keys have the same digit.
+ */
 static bool
 QSET_NAME(offsets)(uint64_t *count, uint64_t n)
 {

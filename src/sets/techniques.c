@@ -69,8 +69,8 @@ qset_path_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m,
  *
  * The method is by Hu, Liu and Huang.  In the paper the first levels of the larger set's search
  * tree are in shared memory.  In this file a table of elements at equal distances replaces these
- * levels.  The table stays in the first-level cache, so only the last levels read the set.  A
- * search takes O(n log m) comparisons, where n is the size of the smaller set.
+ * levels.  The table stays in the first-level cache, so only the last levels read the set.  An
+ * intersection takes O(n log m) comparisons, where n is the size of the smaller set.
  */
 
 /* The number of entries of the table, which has 4 kB and replaces ten levels. */
@@ -142,7 +142,7 @@ qset_search_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
 }
 
 /*
- * ---- HI, hash-based intersection: the larger set probes buckets of the smaller set ----
+ * ---- HI, hash-based intersection: one set probes buckets of the other set ----
  *
  * The method is H-INDEX by Pandey and others.  The paper's buckets have a fixed capacity.  In this
  * file all buckets share one array of exactly n elements, in which the elements of a bucket are
@@ -150,7 +150,7 @@ qset_search_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
  * with two random accesses for each element.
  */
 
-/* Return log2 of the number of buckets.  A bucket has one to two elements on average. */
+/* Return log2 of the number of buckets.  If n > 1, a bucket has one to two elements on average. */
 static uint32_t
 bucket_bits(uint64_t n)
 {

@@ -12,9 +12,9 @@
  * Invariant: the sum of every row is N.
  *
  * In warp, half_warp and sub_warp a key has one bucket, and owns the d counters of this bucket that
- * its mask selects.  Paper: Algorithms 2 and 3.  The table has n buckets of m counters, where m is
- * 32, 16 or 8.  With counters of 4 bytes, an operation accesses 4, 2 or 1 neighbouring sectors of
- * 32 bytes, while thread accesses d random sectors.  The keys of a bucket share its counters, so
+ * the key's mask selects.  Paper: Algorithms 2 and 3.  The table has n buckets of m counters, where
+ * m is 32, 16 or 8.  With counters of 4 bytes, an operation accesses 4, 2 or 1 neighbouring sectors
+ * of 32 bytes, while thread accesses d random sectors.  The keys of a bucket share its counters, so
  * estimates are less accurate than the estimates of thread.  The error grows as m gets smaller.
  *
  * Invariants: the sum of a bucket's counters is d times the weight of its keys, and no counter
@@ -210,7 +210,7 @@ typedef struct layout
 {
 	uint64_t buckets;
 	uint32_t width;
-	uint32_t per_key; /* counters of a bucket that each of its keys owns */
+	uint32_t per_key; /* number of counters that each key of a bucket owns */
 } layout;
 
 static layout

@@ -57,7 +57,7 @@ qs_tally_fits(const qs_tally *tally, uint32_t per_key)
 	return (unsigned __int128) tally->most * per_key <= tally->sum;
 }
 
-/* Prefetches the bucket of a later key. */
+/* Prefetches the bucket of hv. */
 QB_INLINE void
 qs_bucket_fetch(const qs_sketch *sk, qs_cells in, uint64_t hv)
 {

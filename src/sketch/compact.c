@@ -266,7 +266,7 @@ typedef struct findings
 	uint64_t present;
 	uint64_t together; /* result of qs_blocks_together() */
 	uint64_t bucket;   /* number of the bucket whose blocks are in "tally" */
-	uint32_t per_key;  /* counters of a bucket that each of its keys owns */
+	uint32_t per_key;  /* number of counters that each key of a bucket owns */
 	qs_tally tally;
 	unsigned __int128 sum;
 	unsigned __int128 least; /* device part: the least and the largest possible N */

@@ -40,9 +40,9 @@
  * quarters of the bytes of the sketch's tables.  If the body takes more bytes, the sketch is
  * written in dense encoding.
  *
- * To find a key, a reader reads the start and the end of its group's data, and these data.  A group
- * has 16 to 32 present blocks on average.  An attacker can choose keys whose blocks are all in one
- * group.  Then the group has fewer than sqrt(32 * blocks) present blocks.  Reading so many
+ * To find a block, a reader reads the start and the end of its group's data, and then these data.
+ * A group has 16 to 32 present blocks on average.  An attacker can choose keys whose blocks are all
+ * in one group.  Then the group has fewer than sqrt(32 * blocks) present blocks.  Reading so many
  * blocks takes up to a millisecond.
  *
  * src/sketch/compact.h
@@ -278,14 +278,14 @@ qs_read_block(qs_block_reader *r, qs_block *block)
 /* The layout of a block with one key of weight 1, for qs_next_single(). */
 typedef struct qs_single
 {
-	uint32_t depth; /* d; 0: the sketch has no such blocks */
+	uint32_t depth; /* d; 0: qs_next_single() reads no block */
 	uint32_t head;  /* bytes of gap and mask */
 	uint64_t used;  /* mask of the d lowest bytes of a word */
 } qs_single;
 
 /*
- * Returns the layout of blocks of one key in a sketch with the given parameters.  Such blocks exist
- * only if a key's counters are all in one block.
+ * Returns the layout of blocks of one key in a sketch with the given parameters.  The depth of the
+ * layout is 0 if a key's counters are not all in one block, if d > 8, or in a device part.
  */
 QB_INLINE qs_single
 qs_single_of(const qs_params *p)
@@ -300,7 +300,8 @@ qs_single_of(const qs_params *p)
 /*
  * Reads the next block if it has d counters of 1 and a gap of one byte.  A block with these
  * counters has one key of weight 1.  In a sketch of few keys most blocks have one key of weight 1.
- * Returns false, and reads nothing, for any other block.
+ * Returns false, and reads nothing, for any other block, or if fewer than SINGLE_BYTES are
+ * readable.
  */
 QB_INLINE bool
 qs_next_single(qs_block_reader *r, const qs_single *single, uint64_t *index, uint32_t *mask)
@@ -333,9 +334,9 @@ typedef struct qs_small_block
 
 /*
  * Reads the next block if it is small, is a whole bucket, and has a gap of one byte.  Returns
- * false, and reads nothing, for any other block and for some damaged blocks.  No branch depends on
- * the number of counters, because the processor could not predict this branch if buckets have
- * several keys.
+ * false, and reads nothing, for any other block, for some damaged blocks, or if fewer than
+ * SINGLE_BYTES are readable.  No branch depends on the number of counters, because the processor
+ * could not predict this branch if buckets have several keys.
  */
 QB_INLINE bool
 qs_next_small(qs_block_reader *r, const qs_single *single, qs_small_block *block)

@@ -119,8 +119,8 @@ count_block(const qs_sketch *sk, uint32_t width, uint64_t first, uint64_t count,
 }
 
 /*
- * Counts the present blocks of a word, with one call for each.  If few blocks are present, these
- * calls are faster than a loop over all blocks.
+ * Counts the present blocks of a word, with one call for each block.  If few blocks are present,
+ * these calls are faster than a loop over all blocks.
  */
 static void
 count_few(const qs_sketch *sk, uint32_t width, uint64_t first, uint64_t bits, tally *all)

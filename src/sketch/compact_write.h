@@ -161,7 +161,7 @@ typedef struct qs_block_kernels
 						  uint32_t width, uint64_t first, uint64_t bits);
 } qs_block_kernels;
 
-/* Returns the fast loops in use, or NULL.  A member is NULL if it has no fast loop. */
+/* Returns the fast loops in use, or NULL.  A member without a fast loop is NULL. */
 extern const qs_block_kernels *(*qs_block_kernels_now)(void);
 
 /* ---- which blocks are present, and how many bytes the counters of a low bucket take ---- */

@@ -156,8 +156,8 @@ qs_explicit_add(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weigh
 }
 
 /*
- * Empties a slot.  Moves later entries into the empty slot if a search for them would end at this
- * slot.
+ * Empties a slot.  Moves the next entry whose search would end at the empty slot into this slot,
+ * and then fills the old slot of that entry in the same way.
  */
 static void
 delete_slot(qs_sketch *sk, qs_entry *hole)

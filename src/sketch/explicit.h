@@ -24,8 +24,8 @@ extern int64_t qs_explicit_get(const qs_sketch *sk, uint64_t fingerprint);
 
 /*
  * Adds keys, and stops before a key whose new entry would exceed qs_explicit_limit() entries.
- * Weights are not negative.  If weight is NULL, all weights are 1.  *done is the number of keys
- * added.
+ * Weights are not negative.  If weight is NULL, all weights are 1.  Sets *done to the number of
+ * added keys, except after QB_NO_MEMORY.
  */
 extern qb_status qs_explicit_add(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight,
 								 size_t count, size_t *done);

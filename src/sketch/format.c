@@ -202,7 +202,7 @@ form_fits(const qs_sketch *view, uint8_t width, const qs_flat *f)
 	return f->encoding == QS_COMPACT;
 }
 
-/* Reads and checks all header fields but the parameters. */
+/* Reads encoding, counter bytes, key type, N and sizes from the header, and checks them. */
 static qb_status
 read_state(qs_sketch *view, const uint8_t *bytes, qs_flat *f)
 {

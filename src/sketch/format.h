@@ -51,8 +51,8 @@
  * qs_mergeable(), or a check that ignores n.
  *
  * If keys were only added, the bytes of a full sketch depend only on the parameters and on the
- * multiset of keys, which determine encoding, counter width and order.  After removals a dense
- * sketch does not become explicit again.
+ * multiset of keys.  Parameters and keys determine encoding, counter width and the order of
+ * entries.  After removals a dense sketch does not become explicit again.
  *
  * src/sketch/format.h
  */
@@ -75,8 +75,8 @@ typedef struct qs_flat
 } qs_flat;
 
 /*
- * Returns the encoding and the size of an owned sketch or a view.  For a dense sketch this may read
- * every counter of the table that is written.
+ * Returns the encoding and the size of an owned sketch or a view.  For a dense sketch the function
+ * may read all counters.
  */
 extern qs_flat qs_flat_of(const qs_sketch *sk);
 
@@ -129,7 +129,7 @@ extern qb_status qs_open(qs_sketch *view, const uint8_t *bytes, uint64_t length)
  */
 extern qb_status qs_validate(const uint8_t *bytes, uint64_t length);
 
-/* Does the work of qs_validate(), and pauses by "memory".  A pause may jump out. */
+/* Does the work of qs_validate(), and calls memory->pause, which may jump out of the function. */
 extern qb_status
 qs_validate_pausing(const uint8_t *bytes, uint64_t length, const qb_memory *memory);
 

@@ -19,7 +19,8 @@
  * At the end the keys with the largest counts are collected.  Their number is at least the
  * requested number, if enough keys were counted.
  *
- * Estimates are rounded down to steps.  There are 32 steps between two powers of two.
+ * Estimates are rounded down to steps.  Each estimate below 64 is a step.  From 64 on there are 32
+ * steps from each power of two to the next.
  *
  * src/sketch/frequent.h
  */
@@ -29,8 +30,8 @@
 #include "base/port.h"
 
 /*
- * QS_STEP_BITS is the binary logarithm of the number of steps between two powers of two.
- * QS_ESTIMATE_STEPS is the number of steps for all estimates below 2^63.
+ * 2^QS_STEP_BITS is the number of steps from a power of two to the next.  QS_ESTIMATE_STEPS is the
+ * number of steps for all estimates below 2^63.
  */
 #define QS_STEP_BITS      5
 #define QS_ESTIMATE_STEPS ((63 - QS_STEP_BITS + 1) << QS_STEP_BITS)
@@ -47,15 +48,15 @@
 #define QS_FREQUENT_ALL   (UINT64_C(1) << 25)
 
 /*
- * If keys were dropped, at least this many times the requested keys are collected, because some
- * collected keys have incomplete counts.
+ * If keys were dropped, at least QS_FREQUENT_SPARE times as many keys as requested are collected,
+ * because some collected keys have incomplete counts.
  */
 #define QS_FREQUENT_SPARE 4
 
 /* If fewer rows than this were sampled, the threshold is at least qs_frequent_floor(). */
 #define QS_FREQUENT_FEW 1024
 
-/* Number of rows that are sampled of each batch. */
+/* The maximum number of rows that are sampled from each batch. */
 #define QS_FREQUENT_SAMPLE 65536
 
 /* The maximum number of slots that are probed for one key. */
@@ -64,7 +65,7 @@
 typedef struct qs_frequent_key
 {
 	uint64_t key;
-	uint64_t times; /* count of the key; in a table 0: no key */
+	uint64_t times; /* count of the key; 0: the slot of a table has no key */
 } qs_frequent_key;
 
 /* Limits for the keys that were not collected, and the number of collected keys. */
@@ -151,7 +152,8 @@ qs_frequent_threshold(const uint32_t *rows, double scale, uint64_t wanted)
 }
 
 /*
- * Returns a threshold that needs no sample.  At most slots / 8 keys can have this many rows each.
+ * Returns a threshold that needs no sample.  Fewer than slots / 4 keys can have this many rows
+ * each.
  */
 QB_INLINE int64_t
 qs_frequent_floor(int64_t total, uint64_t slots)

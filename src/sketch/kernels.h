@@ -23,8 +23,8 @@ typedef struct qs_kernels
 	void (*hash)(uint64_t seed_key, const uint64_t *fingerprint, size_t count, uint64_t *hv);
 
 	/*
-	 * qs_ops.add of each structure, for 1 to QS_BATCH keys.  Counters have 4 bytes, in multilevel 4
-	 * or 8.  NULL: the structure has only the plain loop.
+	 * Fast loops for qs_ops.add of each structure.  "count" is 1 to QS_BATCH.  Only the loop of
+	 * multilevel also adds to wide sketches.  NULL: the structure has only the plain loop.
 	 */
 	qs_kernel_add add[QS_STRUCTURES];
 
@@ -39,7 +39,8 @@ typedef struct qs_kernels
 	/*
 	 * Adds keys to a dense multilevel sketch, after reserve().  "count" is 1 to QS_BATCH.  Selects
 	 * all keys whose estimates after the addition are at least "least", and possibly other keys.
-	 * Writes and returns what select() does.  NULL: there is no fast loop.
+	 * Writes the indexes of the selected keys to "found", ascending.  Returns their number.  NULL:
+	 * there is no fast loop.
 	 */
 	size_t (*add_select)(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count,
 						 uint64_t least, uint32_t *found);
@@ -64,10 +65,10 @@ qs_hash_each(uint64_t seed_key, const uint64_t *fingerprint, size_t count, uint6
 
 /*
  * Computes buckets and masks of a batch: the results of qb_reduce() and qs_mask_in().  Uses no
- * 128-bit products, because vectors have none.  A product of 96 bits is enough, because all
- * bucketed structures have n < 2^32.  The sketch must have its table of masks.  "bucket" has
- * QS_PREFETCH_AHEAD elements more than "count".  The additional elements repeat the last bucket, so
- * that loops can prefetch without a test for the end.
+ * 128-bit products, because no vector instruction computes them.  A product of 96 bits is enough,
+ * because all bucketed structures have n < 2^32.  The sketch must have its table of masks.
+ * "bucket" has QS_PREFETCH_AHEAD elements more than "count".  The additional elements repeat the
+ * last bucket, so that loops can prefetch without a test for the end.
  */
 QB_INLINE void
 qs_locate_batch(const qs_sketch *sk, uint32_t m, const uint64_t *hv, size_t count,

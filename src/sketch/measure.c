@@ -69,7 +69,7 @@ find_range(qs_noise *noise, const qs_sketch *sk)
 	}
 }
 
-/* ---- filling the bins with the chance of noise in each ---- */
+/* ---- filling each bin with the chance that noise is in the bin ---- */
 
 /*
  * Fills the bins from buckets of plain counters.  The estimate of an absent key is the minimum of
@@ -435,7 +435,7 @@ qs_subset_minimum(const uint64_t *value, uint32_t count, uint32_t k)
 	return mean;
 }
 
-/* Returns the sum, over all subsets of k of the 8 fractions, of the product of the subset. */
+/* Returns the sum of the products of all subsets that have k of the 8 fractions. */
 static double
 sum_of_products(const double *fraction, uint32_t k)
 {
@@ -496,8 +496,8 @@ qs_fat_chances(const uint64_t *cell, uint32_t stride, const uint32_t *size, uint
 #define MODEL_BUCKETS_MAX 4096
 
 /*
- * The largest average number of keys of a model's counter.  If each key has weight 1, such a
- * counter exceeds 255, the largest counter of one byte.
+ * The largest average number of keys of a model's counter.  With keys of weight 1 such a counter
+ * exceeds 255, so a model of multilevel has high buckets.
  */
 #define MODEL_COUNT 512
 
@@ -520,7 +520,8 @@ typedef struct giver
 
 /*
  * Returns the next key's weight, which is drawn from the weights of the load.  If the load has no
- * weights, returns the average weight, rounded such that the sum of all weights is right.
+ * weights, returns the average weight, rounded up or down such that rounding errors do not
+ * accumulate.
  */
 static int64_t
 give(giver *g)

@@ -70,13 +70,13 @@ qs_bin_start(uint32_t bin)
  *
  * Limits.  Each noise below base + 512 has a separate bin.  Above base + 512 a bin's width is up to
  * 1/256 of the distance from the base.  For one probe the error is interpolated within its bin.
- * For several probes it is the end of the bin.  If a confidence is between the chances of two
- * counts, the error is the larger count, and holds more often than requested.
+ * For several probes it is the bin's last value.  If the noise has few values, the error is the
+ * least value with at least the requested confidence, and holds more often than requested.
  *
- * Estimates of full sf sketches and of device parts come from slim counters.  The noise of heavy
- * keys in slim counters is smaller than the noise of absent keys.  So the error of heavy keys holds
- * more often than requested.  For one probe, masks are treated as drawn from all C(m, d) masks.
- * This treatment is nearly right if the table has at least C(m, d) / m masks.
+ * Estimates of full sf sketches and of device parts come from slim counters.  In slim counters the
+ * estimate of a heavy key has less noise than the estimate of an absent key.  So the error holds
+ * more often than requested for heavy keys.  For one probe, masks are treated as drawn from all
+ * C(m, d) masks.  This treatment is nearly right if the table has at least C(m, d) / m masks.
  *
  * Derivations and measured calibration: docs/engineering/accuracy.md.
  */
@@ -147,7 +147,7 @@ extern void qs_values_sort(uint64_t *value, uint32_t count);
  */
 extern void qs_subset_chances(uint32_t count, uint32_t k, double *chance);
 
-/* Returns the mean, over all choices of k of "count" ascending values, of their minimum. */
+/* Returns the mean minimum of k values that are chosen at random from "count" ascending values. */
 extern double qs_subset_minimum(const uint64_t *value, uint32_t count, uint32_t k);
 
 /*
@@ -168,9 +168,9 @@ extern uint32_t qs_fat_chances(const uint64_t *cell, uint32_t stride, const uint
 extern uint64_t qs_noise_buckets(const qs_sketch *sk, uint64_t probes);
 
 /*
- * Measures an owned sketch or a view that is not compact.  If "probes" is 1, the noise gives errors
- * of one probe, else of any number of probes.  QB_NO_MEMORY is the only error.  Unbiased estimates
- * need qs_noise_init() instead.
+ * Measures an owned sketch or a view that is not compact.  If "probes" is 1, qs_noise_error() may
+ * then be called only for one probe.  QB_NO_MEMORY is the only error.  Unbiased estimates need
+ * qs_noise_init() instead.
  */
 extern qb_status
 qs_noise_measure(qs_noise *noise, const qs_sketch *sk, uint64_t probes, const qb_memory *memory);
@@ -221,8 +221,8 @@ qs_estimate_unbiased(const qs_sketch *sk, const qs_noise *noise, uint64_t finger
  * sub-bucket.  The noise of a key falls as its count grows, from the noise of an absent key to the
  * noise of its own cells.  A device part has no fat table, so the distribution of cells is derived
  * from the distribution of the slim counters.  Each slim counter is the maximum of z independent
- * cells.  From the distribution of cells follows g(f), the average estimate of a key of count f.
- * The unbiased estimate is the inverse of g.
+ * cells.  The distribution of cells determines g(f), the average estimate of a key of count f.  The
+ * unbiased estimate is the inverse of g.
  *
  * Unlike all other unbiased estimates, this estimate is approximate.  It treats cells as
  * independent, and as equally distributed in all buckets.  So it does not notice a heavy key in the
@@ -240,9 +240,9 @@ qs_estimate_unbiased(const qs_sketch *sk, const qs_noise *noise, uint64_t finger
  * works for every structure and depth.  docs/engineering/accuracy.md compares these measurements
  * with formulas.
  *
- * If a bucket has too many keys, the model has fewer keys per bucket, and their noise is scaled as
- * the noise of sums.  The mean of the noise grows with the number of keys.  The distance of the
- * error from this mean grows with the square root of the number.
+ * If a bucket has too many keys, the model has fewer keys per bucket, and the error is
+ * extrapolated.  The mean of the noise grows in proportion to the number of keys.  The distance of
+ * the error from this mean grows with the square root of the number.
  *
  * In most sketches keys of unequal counts cause smaller errors than keys of equal counts.  A heavy
  * key adds noise only to the few keys that share its counters, and leaves less weight for all other

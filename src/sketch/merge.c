@@ -325,8 +325,8 @@ slice_of(const qs_sketch *sk, qs_slice units)
 /*
  * Allocates the high buckets that adding to a slice may need.  A bucket needs a high bucket if it
  * will have a counter of 256 or more, or if it has a high bucket in "from".  For a slice in place,
- * accumulate() would allocate at most one high bucket for each bucket of the slice, which can be
- * too few.
+ * accumulate() cannot allocate them, because it limits the number of all high buckets of the sketch
+ * to the slice's number of buckets.
  */
 static qb_status
 reserve(qs_sketch *into, qs_slice to, const qs_sketch *from)
@@ -377,7 +377,7 @@ qs_add_slice(qs_sketch *slice, const qs_sketch *from, qs_slice units)
 	qb_status status;
 
 	if (qs_has_extra(&params))
-		params.part = QS_PART_HOST; /* sf adds fat tables, from which its slim table follows */
+		params.part = QS_PART_HOST; /* only the fat tables of sf are added */
 	if (slice->params.n == 0)
 		qs_init(slice, &params, slice->memory);
 	if (!qs_params_mergeable(&slice->params, &params) || !qb_keys_match(&slice->keys, &from->keys))

@@ -74,19 +74,19 @@ extern qs_params qs_slice_params(const qs_params *p, uint64_t count);
 extern qb_status qs_merge_begin(qs_sketch *into, const qs_sketch *from);
 
 /*
- * Adds units of "from" to the units "to" of "into".  "from" is a dense sketch, or a slice that was
- * copied from a dense sketch.
+ * Adds the slice "units" of "from" to the slice "to" of "into".  "from" is a dense sketch, or a
+ * slice that was copied from a dense sketch.
  */
 extern qb_status
 qs_merge_slice(qs_sketch *into, qs_slice to, const qs_sketch *from, qs_slice units);
 
-/* Makes "to", which is uninitialized, an owned sketch with a copy of units of a dense sketch. */
+/* Makes "to", which is uninitialized, an owned copy of the slice "units" of a dense sketch. */
 extern qb_status
 qs_take_slice(qs_sketch *to, const qs_sketch *from, qs_slice units, const qb_memory *memory);
 
 /*
- * Adds units of a dense sketch to "slice".  Before the first call all members of "slice" but
- * "memory" are zero.  Returns the statuses of qs_merge().
+ * Adds the slice "units" of a dense sketch to "slice".  Before the first call all members of
+ * "slice" but "memory" are zero.  Returns the statuses of qs_merge().
  */
 extern qb_status qs_add_slice(qs_sketch *slice, const qs_sketch *from, qs_slice units);
 

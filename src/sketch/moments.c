@@ -5,12 +5,12 @@
  *
  * moments.h has the derivations.
  *
- * A bucket's product is its estimate of J, and has the variance k * S.  S is the sum, over pairs of
- * different keys x and y, of f_x f_x g_y g_y + f_x g_x f_y g_y, where f and g are the keys' counts
- * in the two sketches.  Let F and G be the second moments of the bucket's counts in the two
- * sketches.  Then S is F * G, plus the square of the bucket's product, minus the contribution of
- * single keys to both terms.  k is the variance of the number of counters that two keys share,
- * divided by the square of d - d * d / m.  For plain counters k is 1 / (m - 1).
+ * A bucket's product is its estimate of J, and has the variance k * S.  S is the sum, over ordered
+ * pairs of different keys x and y, of f_x f_x g_y g_y + f_x g_x f_y g_y, where f and g are the
+ * keys' counts in the two sketches.  Let F and G be the second moments of the bucket's counts in
+ * the two sketches.  Then S is F * G, plus the square of the bucket's product, minus the
+ * contribution of single keys to both terms.  k is the variance of the number of counters that two
+ * keys share, divided by the square of d - d * d / m.  For plain counters k is 1 / (m - 1).
  *
  * If one heavy key has nearly all of a second moment, its counters can be recognized and are
  * treated separately.  Keys of all other buckets are treated as light, which overestimates the
@@ -40,7 +40,7 @@ typedef struct layout
 {
 	uint32_t m;     /* counters of a bucket */
 	uint32_t d;     /* counters of a key */
-	double unit;    /* how often <a, b>, less its mean, counts a key's product: d - d * d / m */
+	double unit;    /* factor of a key's f * g in moments.ab: d - d * d / m */
 	double meeting; /* k, as the file's opening comment defines it */
 } layout;
 
@@ -180,7 +180,7 @@ heavy_pairs(const layout *l, const uint64_t *a, const uint64_t *b, const bool *i
 
 /*
  * Sets in[i] for the d largest counters.  Returns the fraction of the variance that is due to the
- * difference between these and all other counters.
+ * difference between the mean of these counters and the mean of all other counters.
  */
 static double
 heavy_fraction(const layout *l, const uint64_t *value, double variance, bool *in)
@@ -238,8 +238,9 @@ layout_of(const qs_sketch *sk)
 }
 
 /*
- * Returns the sum over the buckets that are nonzero in both sketches.  All other buckets add 0: if
- * all counters of a bucket are 0 in one sketch, the moments of these counters are 0.
+ * Adds up the products and variances of the buckets that are nonzero in both sketches.  All other
+ * buckets add 0: if all counters of a bucket are 0 in one sketch, the moments of these counters are
+ * 0.
  */
 static qs_product
 sum_of_buckets(const qs_sketch *a, const qs_sketch *b, uint64_t n, const qb_memory *memory)
@@ -409,7 +410,7 @@ median_of_rows(const qs_sketch *a, const qs_sketch *b, uint64_t n, const qb_memo
 {
 	uint32_t rows = qs_has_rows(a->params.structure) ? a->params.depth : 1;
 	row r[QS_DEPTH_MAX] = { { { 0, 0, 0 }, 0 } };
-	double product[QS_DEPTH_MAX] = { 0 }; /* link-time optimization cannot know that d > 0 */
+	double product[QS_DEPTH_MAX] = { 0 }; /* set because LTO warns: it cannot prove d > 0 */
 	double variance[QS_DEPTH_MAX] = { 0 };
 	qs_walk in_a, in_b;
 	double middle;

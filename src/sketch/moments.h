@@ -12,7 +12,7 @@
  * product f * g of a key appears d times.  The product of the counts of two different keys appears
  * d * d / m times on average, because masks are independent.  So
  *
- *		J = (<a, b> - (d * d / m) Na Nb) / (d - d * d / m)
+ *		J^ = (<a, b> - (d * d / m) Na Nb) / (d - d * d / m)
  *
  * is an unbiased estimate of J for a bucket.  The estimate for two sketches is the sum over all
  * buckets.  For a bucket the estimate is a multiple of the covariance of the counters of a and b.
@@ -73,7 +73,8 @@ qs_inner_product(const qs_sketch *a, const qs_sketch *b, const qb_memory *memory
  *	sf, device part				(d / 8) / n: a slim counter is zero if its z cells are
  *
  * Keys choose their counters independently, so a counter is zero with probability q = (1 - p)^D,
- * and E U = C q.  The estimate D^ solves this equation for D, with U / C instead of q:
+ * and E U = C q.  The estimate D^ solves this equation for D, with U / C instead of q, and is then
+ * corrected:
  *
  *	D^ = (ln (U/C) + Var U / (2 U^2)) / ln (1 - p)
  *

@@ -246,8 +246,8 @@ write(const qs_sketch *sk, bool wide, uint8_t *out)
 }
 
 /*
- * True if the sum of the bucket is d times a weight that no counter exceeds.  Subtracts the sum
- * from *rest, which becomes the sum of all later buckets.
+ * True if the sum of the bucket is d times a weight that no counter exceeds, and all unused high
+ * counters are zero.  Subtracts the sum from *rest, which becomes the sum of all later buckets.
  */
 static bool
 check_bucket(const qs_sketch *sk, const uint8_t *low, const uint8_t *high, unsigned __int128 *rest)

@@ -139,9 +139,10 @@ qs_multilevel_values(const qs_sketch *sk, uint64_t bucket, uint64_t *value)
  * multilevel.c has the plain function.
  *
  * A merge has at least the following memory traffic.  Both low tables are read, and one low table
- * is written.  Each high bucket that changes is read in both sketches and written in one.  A high
- * bucket has four times the bytes of a low bucket, or eight times if it is wide.  A deferred merge
- * accesses only low tables and carries.
+ * is written.  Each high bucket of "from" is read.  Each high bucket of "into" that changes is read
+ * and written.  A high bucket has four times the bytes of a low bucket, or eight times if it is
+ * wide.  A deferred merge accesses low tables and carries, and high buckets only where "from" has
+ * one.
  */
 
 /* See qs_ops.accumulate. */

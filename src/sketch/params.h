@@ -67,7 +67,10 @@ typedef struct qs_params
 	uint8_t log2_masks; /* the number of masks H is 2^log2_masks */
 } qs_params;
 
-/* The properties in which structures differ.  All other code reads them from qs_structures. */
+/*
+ * The properties in which structures differ.  Code outside of CUDA kernels reads them from
+ * qs_structures.
+ */
 typedef struct qs_structure_facts
 {
 	const char *name;
@@ -79,7 +82,7 @@ typedef struct qs_structure_facts
 	bool fat;     /* z fat counters for each slim counter; the two tables can be separate parts */
 } qs_structure_facts;
 
-/* Indexed by qs_structure.  Kernels cannot use this table or the functions that read it. */
+/* Indexed by qs_structure.  CUDA kernels cannot use this table or the functions that read it. */
 extern const qs_structure_facts qs_structures[QS_STRUCTURES];
 
 static inline bool
@@ -152,10 +155,10 @@ extern bool qs_params_fold(const qs_params *from, const qs_params *to);
 extern bool qs_params_mergeable(const qs_params *a, const qs_params *b);
 
 /*
- * Returns the maximum number of distinct keys of an explicit sketch.  Their entries of 16 bytes
- * take at most half of the memory that queries read, and there are at most QS_EXPLICIT_MAX
- * entries.  The limit depends only on the parameters, and folding never raises it.  Each part of an
- * sf sketch has the limit of the full sketch.
+ * Returns the maximum number of distinct keys of an explicit sketch, 1 .. QS_EXPLICIT_MAX.  Entries
+ * of 16 bytes take at most half of the memory that queries read, unless this memory has less than
+ * 32 bytes.  The limit depends only on the parameters, and folding never raises it.  Each part of
+ * an sf sketch has the limit of the full sketch.
  */
 extern uint32_t qs_explicit_limit(const qs_params *p);
 
@@ -205,7 +208,7 @@ extern uint64_t qs_tables_bytes(const qs_params *p, bool wide, uint64_t high);
 
 /*
  * Computes mask number "index", with d of m bits set, by Floyd's sampling.  Each bit of the mask
- * takes one draw of 32 bits.  The d mixes are slow, so hot loops read masks from a table.
+ * takes one draw of 32 bits.  The d draws are slow, so hot loops read masks from a table.
  */
 QB_INLINE uint32_t
 qs_mask(uint64_t seed_key, uint32_t m, uint32_t d, uint32_t index)

@@ -1,7 +1,7 @@
 /*
  * pieces.c
- *		Reads the bucket of a key from pieces of a stored sketch, or all buckets that are not all
- *		zero.
+ *		Reads the bucket of one key from pieces of a stored sketch, and walks over the nonzero
+ *		buckets of a sketch.
  *
  * src/sketch/pieces.c
  */
@@ -116,8 +116,8 @@ typedef struct wanted
 } wanted;
 
 /*
- * Adds the wanted blocks that begin before "whole".  False: no wanted block follows, or the data
- * are damaged.
+ * Adds the wanted blocks that begin before "whole".  A block that begins later may be incomplete in
+ * the buffer.  False: no wanted block follows, or the data are damaged.
  */
 static bool
 add_wanted(const wanted *w, qs_block_reader *r, const uint8_t *whole)

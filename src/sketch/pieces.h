@@ -1,7 +1,7 @@
 /*
  * pieces.h
- *		Reads the bucket of a key from pieces of a stored sketch, or all buckets that are not all
- *		zero.
+ *		Reads the bucket of one key from pieces of a stored sketch, and walks over the nonzero
+ *		buckets of a sketch.
  *
  * An estimate from a sketch of a megabyte needs only a few hundred bytes.  If pieces of a stored
  * sketch can be read separately, only these bytes are read.  These bytes make a sketch of one
@@ -23,7 +23,7 @@
 
 #include "sketch/compact.h"
 
-/* Reads pieces of serialized bytes.  "read" may jump out. */
+/* Reads pieces of serialized bytes.  "read" may jump out of the calling function. */
 typedef struct qs_source
 {
 	void (*read)(void *context, uint64_t offset, uint32_t bytes, uint8_t *out);
@@ -31,8 +31,8 @@ typedef struct qs_source
 } qs_source;
 
 /*
- * Returns the estimate of a key in a dense or compact sketch.  Only the header of the sketch was
- * opened.
+ * Returns the estimate of a key in a dense or compact sketch.  qs_open() needs only the bytes of
+ * the header for "view".
  */
 extern int64_t qs_estimate_stored(const qs_sketch *view, uint64_t hv, const qs_source *source);
 
@@ -70,8 +70,8 @@ extern void qs_bucket_read(const qs_sketch *sk, qs_side side, uint64_t bucket, u
  *
  * A walk visits only nonzero buckets: buckets that have a nonzero counter.  In a sketch of few keys
  * most buckets are zero.  In tables a walk skips up to 64 zero buckets in one step.  In compact
- * encoding zero buckets take no step, so the time grows with the bytes of the value, not with the
- * size of the sketch.
+ * encoding zero buckets take no step, so the time grows with the compact bytes, not with the size
+ * of the sketch.
  *
  * In thread each counter is a bucket of the walk, row after row.
  *

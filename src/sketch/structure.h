@@ -18,13 +18,14 @@
  *	multilevel					n low buckets	high buckets
  *	sf							n slim buckets	n fat buckets
  *
- * Compact encoding: the form in which most dense sketches are stored (compact.h).  Only views are
- * compact, and sketches that qs_compact_from_keys() makes for writing.  Estimating, copying,
- * merging, subtracting and walks (pieces.h) read compact sketches.  Functions that read tables need
- * a copy, which is dense.
+ * Compact encoding: the form in which most dense sketches are stored (compact.h).  Only two kinds
+ * of sketches are compact: views, and sketches that qs_compact_from_keys() makes for writing.
+ * Estimating, copying, merging, subtracting and walks (pieces.h) read compact sketches.  Functions
+ * that read tables need a copy, which is dense.
  *
  * Counters have 4 bytes, or 8 if the total weight N may reach 2^32.  No counter exceeds N, so
- * counters cannot overflow and need no overflow check.
+ * counters cannot overflow and need no overflow check.  Only the low counters of multilevel have
+ * one byte, and overflow into high buckets.
  *
  * src/sketch/structure.h
  */
@@ -106,7 +107,7 @@ typedef struct qs_sketch
 
 /*
  * The operations of a structure on dense tables.  Arrays of hv have at most QS_BATCH elements.
- * Weights are positive.  A member may be NULL only if its comment says so.
+ * Weights are not negative.  A member may be NULL only if its comment says so.
  */
 typedef struct qs_ops
 {
@@ -119,8 +120,8 @@ typedef struct qs_ops
 	void (*add)(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count);
 
 	/*
-	 * Removes keys, and stops at the first key whose counters are too small.  Returns the number of
-	 * removed keys.
+	 * Removes keys, and stops at the first key whose counters are too small, or would contradict
+	 * their bucket (qs_tally).  Returns the number of removed keys.
 	 */
 	size_t (*remove)(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count);
 

@@ -212,7 +212,7 @@ slots_for(uint64_t room)
 	return room * (room <= MOST_SPARSE ? 8 : 2);
 }
 
-/* Doubles the memory for candidates, and enlarges the hash table. */
+/* Doubles the memory for candidates, and makes a new hash table. */
 static qb_status
 grow(qs_top *top)
 {

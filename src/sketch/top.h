@@ -18,12 +18,12 @@
  *
  *	lower		a candidate's weight is at least this.  While rows are only added, it is the
  *				exact weight since the key became a candidate.
- *	upper		a candidate's weight is at most this: lower + before.  Before the key became a
- *				candidate its weight was at most "before", by its estimate and the bound at that
- *				time.  "upper" never exceeds the sketch's estimate.  "upper" is usually far smaller:
- *				a frequent key first occurs when the sketch is nearly empty, and is counted
- *				exactly from then on.  A rare key that shares its counters with a frequent key
- *				has the frequent key's estimate, but a small "lower".
+ *	upper		a candidate's weight is at most this: lower + before.  "before" limits the weight
+ *				that the key had before it became a candidate.  This limit follows from the key's
+ *				estimate and the bound at that time.  "upper" never exceeds the sketch's estimate,
+ *				and is usually far smaller: a frequent key first occurs when the sketch is nearly
+ *				empty, and is counted exactly from then on.  A rare key that shares its counters
+ *				with a frequent key has the frequent key's estimate, but a small "lower".
  *	bound		a key that is no candidate has at most this weight.  Such a key was refused at
  *				its last occurrence, or was dropped later.  Its estimate at that time was at
  *				most the threshold, and the bound is at least this threshold.
@@ -61,18 +61,18 @@
  * because R >= 0.  Estimates become smaller, so the threshold is set to 0.
  *
  * A subtraction of weights that were never added may remain undetected, as for a sketch.  After
- * this subtraction the bounds may be wrong.  The error is detected if a counter would be negative,
- * if an upper bound would be below a lower bound, or if the lower bounds would sum to more than the
- * total.
+ * this subtraction the bounds may be wrong.  The error is detected if a counter would be negative
+ * or contradict its bucket (qs_tally), if an upper bound would be below a lower bound, or if the
+ * lower bounds would sum to more than the total.
  *
  * Merging adds the bounds.  If both lists have a key, their "lower" and "before" are added.  If
- * only one list has a key, its "before" grows by the estimate of the other list's sketch, or by the
- * other list's bound if this bound is smaller.
+ * only one list has a key, the key's "before" grows by the estimate of the other list's sketch, or
+ * by the other list's bound if this bound is smaller.
  *
  * The sketch never depends on the candidates.  The sketch's bytes are the bytes of a sketch without
- * a list.  Which keys become candidates depends on the order of the rows.  But all keys whose
- * weights exceed the bound are candidates in any order.  If the sketch is explicit, nothing depends
- * on the order.
+ * a list, except that explicit counts have 4 bytes if N < 2^32.  Which keys become candidates
+ * depends on the order of the rows.  But all keys whose weights exceed the bound are candidates in
+ * any order.  If the sketch is explicit, nothing depends on the order.
  *
  * Owned candidates are in an array with a hash table.  The candidates of a view are the sorted
  * entries of the byte format.  If the sketch of a view is explicit, the candidates are the sketch's
@@ -218,14 +218,15 @@ qs_top_merge(qs_top *into, qs_sketch *sketch, const qs_top *from, const qs_sketc
 
 /*
  * into += from, for two lists of one query.  The caller merges their sketches.  If only one list
- * has a key, its "before" grows by the other list's bound.  So the bounds may be wider than after
- * qs_top_merge().  "into" may exceed its capacity until qs_top_finish() is called.
+ * has a key, the key's "before" grows by the other list's bound.  So the bounds may be wider than
+ * after qs_top_merge().  "into" may exceed its capacity until qs_top_finish() is called.
  */
 extern qb_status qs_top_merge_list(qs_top *into, const qs_top *from);
 
 /*
  * top -= from, with the rules of qs_top_merge().  If "from" is NULL, only "from_sketch" is
- * subtracted.  QB_UNDERFLOW: a subtraction of weights that were never added was detected.
+ * subtracted.  QB_UNDERFLOW: a subtraction of weights that were never added was detected, and "top"
+ * and "sketch" are undefined.
  */
 extern qb_status
 qs_top_subtract(qs_top *top, qs_sketch *sketch, const qs_top *from, const qs_sketch *from_sketch);
@@ -258,8 +259,8 @@ extern void qs_top_open_list(qs_top *view, const uint8_t *bytes);
  *	4		4		n, 1 .. QS_TOP_MAX
  *	8		4		CRC-32C of all bytes with this field 0
  *	12		1		1: keys have texts; 0: keys are their fingerprints, or no keys exist
- *	13		1		encoding of the texts: 6 UTF-8; 0 unknown, as the sketch says (qb_text),
- *					or no texts
+ *	13		1		encoding of the texts: 6 UTF-8; 0: the sketch has text of an unknown
+ *					encoding (qb_text), or there are no texts
  *	14		2		reserved, 0
  *	16		8		bound
  *	24		8		bytes of the sketch
@@ -326,7 +327,9 @@ qs_top_open(qs_top *view, qs_sketch *sketch, const uint8_t *bytes, uint64_t leng
 /* Validates untrusted bytes: all rules of this format, and the sketch. */
 extern qb_status qs_top_validate(const uint8_t *bytes, uint64_t length);
 
-/* Does the work of qs_top_validate(), and pauses by "memory".  A pause may jump out. */
+/*
+ * Does the work of qs_top_validate(), and calls memory->pause, which may jump out of the function.
+ */
 extern qb_status
 qs_top_validate_pausing(const uint8_t *bytes, uint64_t length, const qb_memory *memory);
 

@@ -33,7 +33,7 @@ text_bytes(const qs_top *top)
 	return top->texts ? top->length + top->count : 0;
 }
 
-/* Returns the bytes of the entries that are stored in addition to the sketch. */
+/* Returns the size of the entries after the sketch.  An explicit sketch contains the entries. */
 static uint64_t
 entries_bytes(const qs_top *top, uint8_t encoding)
 {

@@ -15,8 +15,8 @@
  *
  * If few heavy keys make most of the noise, the difference of minima varies less than the
  * difference of means.  If many light keys make the noise, the difference of minima varies more.
- * Any mixture with fixed weights is unbiased.  The weight is chosen for the least mean absolute
- * error over absent keys, whose count is zero.
+ * Any mixture with fixed weights is unbiased.  mean_weight() chooses the weights with the least
+ * mean absolute error over absent keys, whose count is zero.
  *
  * src/sketch/unbiased.c
  */
@@ -149,7 +149,7 @@ static pair
 estimate_thread(const qs_sketch *sk, double mean_noise, uint64_t hv)
 {
 	uint64_t n = sk->params.n;
-	uint64_t own[QS_DEPTH_MAX] = { 0 }; /* link-time optimization cannot know that d > 0 */
+	uint64_t own[QS_DEPTH_MAX] = { 0 }; /* prevents a warning: LTO cannot know that d > 0 */
 	uint32_t j;
 
 	for (j = 0; j < sk->params.depth; j++)
@@ -219,15 +219,15 @@ mean_weight(const qs_sketch *sk, double mean_noise)
  *
  *	g(f) = f + sum over w >= 0 of (1 - F(w)^(1/z) * F(f + w)^((z-1)/z))^d
  *
- * F is computed from the estimates of absent keys.  The tail of these estimates is the tail of a
- * slim counter to the power of d.  F has no information about cells below the least slim counter.
- * These cells are fitted such that all cells have the mean that follows from N.
+ * F is computed from the estimates of absent keys.  Such an estimate exceeds w with a chance of
+ * (1 - F(w))^d.  F has no information about cells below the least slim counter.  These cells are
+ * fitted such that all cells have the mean that follows from N.
  */
 
 /* g(f) is stored for each small count f, and for larger counts in steps of a sixteenth of f. */
 #define STEP(f) (1 + (f) / 16)
 
-/* The distribution of cells by bin, and of cells below the base. */
+/* The distribution of cells: by bin, and below noise->base, where the bins begin. */
 typedef struct cells
 {
 	const qs_noise *noise;
@@ -310,7 +310,7 @@ fit_low_cells(cells *c, const qs_sketch *sk)
 		c->low = 0;
 }
 
-/* Returns g(f).  Each bin above the base adds a term, as in qs_noise_mean(). */
+/* Returns g(f).  Each bin that ends above f adds a term, as in qs_noise_mean(). */
 static double
 expect_estimate(const cells *c, uint32_t depth, double f)
 {
@@ -360,7 +360,7 @@ slim_measure(qs_noise *noise, const qs_sketch *sk)
 	const qb_memory *memory = noise->memory;
 	cells c = { .noise = noise };
 	uint64_t most =
-		noise->most < INT64_MAX ? noise->most : INT64_MAX; /* damaged bytes may have more */
+		noise->most < INT64_MAX ? noise->most : INT64_MAX; /* damaged bytes may have more noise */
 	uint64_t f;
 
 	for (f = 0; f <= most; f += STEP(f))

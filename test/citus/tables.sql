@@ -1,5 +1,5 @@
 -- The same rows in a local table and in a distributed table, whose shards are on all workers.  The distribution
--- column has no NULLs, and all other columns have some NULLs.
+-- column has no NULLs, and most other columns have some NULLs.
 CREATE TYPE mood AS ENUM ('good', 'bad', 'so-so');
 CREATE TABLE plain (
 	id bigint NOT NULL, s smallint, i integer, k bigint, t text, v varchar, c "char", b bytea, u uuid,

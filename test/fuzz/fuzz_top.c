@@ -3,8 +3,8 @@
  *		Arbitrary bytes as a list of top keys, and damaged lists.
  *
  * The bytes are tried as they are, and again with both checksums repaired.  Then the bytes
- * damage a valid list: the first byte chooses the list, and each later three bytes are a
- * 2-byte offset and the bits to flip.  unit/top_support.h has the checks.
+ * damage a valid list: the first byte chooses the list, and each group of three further
+ * bytes is a 2-byte offset and the bits to flip.  unit/top_support.h has the checks.
  *
  * test/fuzz/fuzz_top.c
  */

@@ -16,7 +16,7 @@
 
 static const qs_column_ops *const ops = &qs_cuda_columns;
 
-/* Draw runs in the order of keys, with gaps.  Some runs are longer than the keys of a page. */
+/* Draw runs in the order of keys, with gaps.  Some runs have more keys than a page. */
 static uint32_t
 draw_runs(uint64_t *state, qs_cuda_run *run, uint64_t keys, uint64_t *gathered)
 {
@@ -168,7 +168,7 @@ same_many(qs_cuda *gpu, uint64_t *device, uint64_t number, uint64_t keys)
 typedef struct Column
 {
 	uint64_t *value;
-	uint64_t *null; /* NULL: there are no NULLs */
+	uint64_t *null; /* bitmap of NULLs, or NULL if there are none */
 	uint64_t words;
 	qs_cuda_copy *there;
 } Column;
@@ -341,7 +341,7 @@ free_chunks(Chunks *chunks)
 			free_column(&chunks->chunk[i].column[c]);
 }
 
-/* True if the i-th row of a tile passes the tests, computed on the CPU. */
+/* True if the i-th row of a tile passes the tests, and its key is not NULL or not needed. */
 static bool
 passes(const Rows *rows, const qb_tile *tile, uint32_t i)
 {
@@ -376,7 +376,8 @@ is_of_group(const Rows *rows, const qb_groups *groups, uint32_t group, const qb_
 }
 
 /*
- * Select, on the CPU, the keys of rows that pass: of one group, or of all rows if "groups" is NULL.
+ * Select, on the CPU, the keys of passing rows that belong to the group.  If "groups" is NULL,
+ * select the keys of all passing rows.
  */
 static uint64_t
 select_here(const Chunks *chunks, const qb_groups *groups, uint32_t group, uint64_t *key)

@@ -48,7 +48,7 @@ compare_counted(const void *a, const void *b)
 	return (x->key > y->key) - (x->key < y->key);
 }
 
-/* Count sorted keys, and order them by count. */
+/* Sort and count keys, and order the list by count.  Returns the number of distinct keys. */
 static uint64_t
 count_here(uint64_t *key, uint64_t keys, counted *list)
 {

@@ -5,7 +5,7 @@
  * The library of this test is built with QS_CUDA_FAULTS: QS_CUDA_TRY calls qs_cuda_fault(), which
  * says whether the CUDA call must fail.  The test repeats an operation until it succeeds: the first
  * call fails, then the second, and so on.  Each failure must have a name.  If an operation promises
- * to leave the sketch unchanged, the test compares the sketch.  After each failure the test closes
+ * to leave the sketch unchanged, the test checks this promise.  After each failure the test closes
  * the device, and all its memory must become free.  The test compares the free memory of the whole
  * device, so no other program may use the device.
  *

@@ -1,6 +1,6 @@
 /*
  * filter_large.c
- *		Compares blocked filters of all sizes, and batches of millions of keys, with the CPU.
+ *		Compares blocked filters of eight sizes, and batches of millions of keys, with the CPU.
  *
  * filter_large
  *

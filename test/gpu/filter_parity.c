@@ -231,7 +231,10 @@ compare_lookups(qf_cuda_filter *gpu, const qf_filter *cpu, const rows *r)
 
 /* ---- inserting ---- */
 
-/* Insert all rows into both filters: in batches on the GPU.  Stop at the first error. */
+/*
+ * Insert all rows into both filters, on the GPU in one or several batches.  If the CPU reports an
+ * overflow, the GPU must report it, too.
+ */
 static void
 insert_both(qf_cuda_filter *gpu, qf_filter *cpu, const rows *r)
 {
@@ -255,7 +258,10 @@ insert_both(qf_cuda_filter *gpu, qf_filter *cpu, const rows *r)
 	}
 }
 
-/* Insert the same rows from device memory, and compare the filters. */
+/*
+ * Insert the rows from device memory into a new filter, and compare it with the CPU's filter.  Does
+ * nothing if the rows have copies.
+ */
 static void
 compare_device_rows(qs_cuda *gpu, const qf_params *p, const rows *r)
 {
@@ -286,7 +292,7 @@ compare_device_rows(qs_cuda *gpu, const qf_params *p, const rows *r)
 
 static qs_cuda *second;
 
-/* Merge a filter of the same or the second device into "into", then copy "into" in pieces. */
+/* Merge a filter of one of two devices into "into", and copy "into" in pieces. */
 static void
 compare_merge(qs_cuda *gpu, qf_cuda_filter *into, qf_filter *cpu, const rows *more)
 {

@@ -35,7 +35,7 @@ typedef struct test_case
 	qs_sketch cpu;
 	qs_cuda_sketch *device;
 	qs_sketch full; /* sf: the host's side of "device" */
-	uint64_t *key;  /* KEYS_MAX keys, pinned or not */
+	uint64_t *key;  /* KEYS_MAX keys in ordinary memory */
 	int64_t *weight;
 	void *device_key;
 	uint64_t *pinned_key;
@@ -71,7 +71,7 @@ expect(const test_case *t, bool same, const char *what)
 		fail(t, what);
 }
 
-/* Draw parameters: any structure, and a size from a few bytes to a megabyte. */
+/* Draw parameters: any structure, and a size from a few bytes to about 4 MB. */
 static void
 draw_params(test_case *t)
 {
@@ -134,7 +134,7 @@ insert_parts(test_case *t, const int64_t *weight, size_t count)
 	return status;
 }
 
-/* Insert the keys on the device: by one launch, or from pinned, pageable or device memory. */
+/* Insert the keys by insert_parts(), or as one array from pinned, ordinary or device memory. */
 static qb_status
 insert_device(test_case *t, const int64_t *weight, size_t count)
 {
@@ -425,7 +425,7 @@ main(int argc, char **argv)
 {
 	uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
 	uint64_t cases = argc > 2 ? strtoull(argv[2], NULL, 10) : 4000;
-	qs_cuda_options options = { .staging_bytes = 1 << 18 }; /* sends a batch in several pieces */
+	qs_cuda_options options = { .staging_bytes = 1 << 18 }; /* smaller than a large batch */
 	qs_cuda_error error;
 	test_case t = { 0 };
 	double began = seconds();

@@ -35,7 +35,7 @@ one_of(const uint64_t *choice, size_t count)
 
 /* ---- collections ---- */
 
-/* Draw an element as a power of a uniform number, so that small numbers are frequent. */
+/* Draw an element as a product of 1 + skew uniform numbers, so that small numbers are frequent. */
 static uint64_t
 draw_element(uint64_t universe, int skew)
 {
@@ -187,8 +187,8 @@ take_rows(qset_cuda_pairs *pairs, uint64_t first, uint64_t end, bool begun, answ
 
 /*
  * Search with two devices.  The second device works on a copy of the collections.  The devices
- * search alternate shards of the rows.  The next shard begins before the pairs of a shard are
- * fetched.
+ * search alternate shards of the rows.  Before the pairs of a shard are fetched, the search of the
+ * next shard begins.
  */
 static void
 ask_both(qs_cuda *gpu, qs_cuda *second, const qset_cuda_request *r, uint64_t shares, answer *a)

@@ -167,9 +167,8 @@ run_case(qs_cuda *gpu, uint64_t number)
 }
 
 /*
- * Print the shortest times, of several runs, for making a sketch and for counting its frequent keys.
- * The keys are in chunks, like the keys of a cached
- * column.
+ * Print the shortest times of several runs: for making a sketch, and for counting its frequent
+ * keys.  The keys are in chunks, like the keys of a cached column.
  */
 static void
 time_one(qs_cuda *gpu, const uint64_t *device, uint64_t keys, const qs_params *params)

@@ -2,7 +2,8 @@
  * sketch_groups.c
  *		Adds keys in device memory to many sketches by one launch, and compares with the CPU.
  *
- * A launch with sketches that cannot be served together must be refused without a change.
+ * A launch must be refused if the sketches differ in parameters or need counters of 8 bytes.  A
+ * refused launch must change no sketch.
  *
  *	sketch_groups [first case [number of cases]]
  *	sketch_groups time [keys [groups]]
@@ -27,7 +28,7 @@ typedef struct groups
 	uint32_t count;
 	qs_cuda_sketch *there[QS_CUDA_GROUPS_MAX];
 	qs_sketch here[QS_CUDA_GROUPS_MAX];
-	uint64_t keys[QS_CUDA_GROUPS_MAX]; /* keys of each group in a batch */
+	uint64_t keys[QS_CUDA_GROUPS_MAX]; /* number of keys of each group in a batch */
 	uint64_t key[KEYS];
 	uint64_t *device_key;
 } groups;
@@ -72,7 +73,8 @@ free_groups(groups *g)
 }
 
 /*
- * Draw keys for each group, or none, and copy them to the device.  Returns the number of all keys.
+ * Draw keys for each group, and copy all keys to the device.  Some groups get no keys.  Returns the
+ * total number of keys.
  */
 static uint64_t
 draw_keys(groups *g, uint64_t *state)
@@ -141,7 +143,8 @@ same_groups(groups *g)
 }
 
 /*
- * Check that a launch is refused if one sketch has other parameters or needs counters of 8 bytes.
+ * Check that a launch is refused if one sketch has other parameters, or has or needs counters of 8
+ * bytes.
  */
 static void
 refuse(groups *g, uint64_t number, uint64_t *state)

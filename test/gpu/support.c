@@ -25,7 +25,10 @@ const char *const key_kind_names[KEYS_KINDS] = {
 	[KEYS_TWO] = "two keys",     [KEYS_FEW] = "hundred keys",
 };
 
-/* Draw a rank with a probability of about rank^-s, by inverting the continuous distribution. */
+/*
+ * Draw a rank by inverting the continuous distribution.  The probability of a rank is about
+ * proportional to rank^-s.
+ */
 static uint64_t
 zipf(double s, uint64_t random)
 {
@@ -136,7 +139,7 @@ copy_to_device(void *to, const void *from, size_t bytes)
 	CHECK_CUDA(cudaDeviceSynchronize());
 }
 
-/* qs_cuda_sync() makes the device the current device of the thread. */
+/* qs_cuda_sync() makes the device the thread's current device, on which cudaMalloc() allocates. */
 uint64_t *
 keys_to_device(qs_cuda *gpu, const void *key, size_t count)
 {

@@ -53,7 +53,7 @@ extern const char *const key_kind_names[KEYS_KINDS];
 /* Returns key number i of a distribution: a function of kind, seed and i. */
 extern uint64_t key_at(key_kind kind, uint64_t seed, uint64_t i);
 
-/* Fill an array with the keys number first .. first + count - 1, using all cores. */
+/* Fill an array with the keys number first .. first + count - 1, using up to 64 cores. */
 extern void make_keys(uint64_t *key, key_kind kind, uint64_t seed, uint64_t first, uint64_t count);
 
 /* Allocates from the C library, zeroed and aligned for sketches. */
@@ -77,8 +77,8 @@ extern double seconds(void);
 extern int cores(void);
 
 /*
- * Open a second device, and join both.  If the host has only one device, open this device again
- * with separate streams.
+ * Open a second device, and join both devices.  If the host has only one device, open this device
+ * again, with separate streams.
  */
 extern qs_cuda *open_second(qs_cuda *first);
 
@@ -88,7 +88,7 @@ extern void dense_init(qs_sketch *sk, const qs_params *p);
 /* True if the serialized bytes of both sketches are equal. */
 extern bool same_bytes(const qs_sketch *a, const qs_sketch *b);
 
-/* True if totals and tables are equal, without serializing them.  Not for multilevel sketches. */
+/* True if totals and tables are equal.  Not for multilevel sketches.  Faster than same_bytes(). */
 extern bool same_tables(const qs_sketch *a, const qs_sketch *b);
 
 /* ---- programs that test random cases ---- */

@@ -1,14 +1,14 @@
 /*
  * add_cancelled.c
- *		Adds keys to a value in place, each while the query is being cancelled, for tests.
+ *		Adds keys to a value in place while the query is being cancelled, for tests.
  *
  * From PostgreSQL 18 on PL/pgSQL changes variables in place.  A variable survives a cancellation
  * that is caught, so the cancelled call must leave it unchanged.  This module tests such calls with
  * every version of PostgreSQL.
  *
- *	add_cancelled(regprocedure, anyelement, int) int	calls the function (value, bigint) this
- *														many times, and returns how many
- *														calls were cancelled
+ *	add_cancelled(f regprocedure, value anyelement, n int) int		calls f(value, bigint) n times,
+ *																	and returns how many calls
+ *																	were cancelled
  *
  * test/modules/add_cancelled.c
  */

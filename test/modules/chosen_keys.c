@@ -10,7 +10,8 @@
  *	multiply(bigint) bigint			QB_ROW_STEP times the key, after an xor of its lower half
  *									with its upper half
  *	unmultiply(bigint) bigint		the key whose multiply() is the argument
- *	partner(bigint) bigint			the second key of a pair whose joint bits are 0
+ *	partner(bigint) bigint			the key b for which step(key) ^ b, a hash of two keys
+ *									without a secret, is 0
  *
  * test/modules/chosen_keys.c
  */

@@ -7,7 +7,7 @@
  *
  *	gpu_send(seed qsketch, keys bigint[], times int)	the seed with the keys added "times" times
  *
- * The keys of the seed are integers.
+ * The seed must be a sketch of integer keys.
  *
  * test/modules/gpu_send.c
  */

@@ -3,10 +3,11 @@
  *		An aggregate that calls another aggregate with its arguments in a row, for tests.
  *
  * Citus distributes queries over machines, and calls aggregates in this way to compute partial
- * states.  Its aggregate receives the OID of an inner aggregate, and one argument.  The argument is
- * a row if the inner aggregate has several arguments.  For each row of the table the transition
- * function of the inner aggregate is called with a new FmgrInfo, which has no expression and, for
- * arguments in a row, no collation.  This aggregate does the same, and returns the state unchanged.
+ * states.  The aggregate of Citus receives the OID of an inner aggregate, and one argument.  The
+ * argument is a row if the inner aggregate has several arguments.  For each row of the table the
+ * transition function of the inner aggregate is called with a new FmgrInfo, which has no expression
+ * and, for arguments in a row, no collation.  This aggregate does the same, and returns the state
+ * unchanged.
  *
  *	CREATE FUNCTION worker_partial_trans(internal, oid, anyelement) RETURNS internal
  *	CREATE FUNCTION worker_partial_final(internal, oid, anyelement) RETURNS bytea
@@ -107,7 +108,8 @@ partial_of(FunctionCallInfo fcinfo)
 }
 
 /*
- * Call the function of "inner" with the state as its first argument.  Its result becomes the state.
+ * Call the function of "inner" with the state as its first argument.  The function's result becomes
+ * the state.
  */
 static void
 advance(Partial *partial, FunctionCallInfo inner)

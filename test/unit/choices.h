@@ -11,7 +11,7 @@
 
 typedef struct choices
 {
-	const uint8_t *bytes; /* or NULL: choices are random numbers */
+	const uint8_t *bytes; /* the fuzzer's bytes; NULL: choices are random numbers */
 	size_t left;
 	test_rng rng;
 } choices;

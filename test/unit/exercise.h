@@ -17,7 +17,7 @@
 
 #include "support.h"
 
-/* Larger sketches are skipped.  A few bytes can describe an explicit sketch with huge tables. */
+/* Larger sketches are not changed: a few bytes can describe an explicit sketch with huge tables. */
 #define EXERCISE_MAX_BYTES (1 << 18)
 
 static inline bool

@@ -7,8 +7,8 @@
  * exact count of each key.  After each operation it checks that
  *
  * - no estimate is below the exact count, and explicit sketches are exact;
- * - a sketch is explicit exactly if its distinct keys are within the limit; after a
- *   removal or a forced qs_make_dense() such a sketch may also be dense;
+ * - a sketch with more distinct keys than the limit is dense; any other sketch is explicit,
+ *   but may be dense after a removal or a forced qs_make_dense();
  * - the written bytes are valid;
  * - a refused operation changes nothing; only a refused subtraction may change the encoding.
  *

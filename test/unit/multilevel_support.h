@@ -21,7 +21,7 @@
 #define BUCKETS 272
 #define MOST    (BUCKETS * QS_LOW_COUNTERS)
 
-/* Values around every limit at which a low or a high counter can overflow. */
+/* Values near powers of two.  A low counter carries into its high bucket from 256 on. */
 static const uint64_t edges[] = { 0,   1,   127, 128, 254,   255,   256,           257,
 								  510, 511, 512, 513, 65535, 65536, (1 << 24) - 1, 1 << 24 };
 

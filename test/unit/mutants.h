@@ -206,8 +206,8 @@ try_mutant(mutator *m)
 	{
 		exercise_valid(b);
 		/*
-		 * one of 16 device parts is measured, because a measurement takes as long as all other
-		 * checks of 1000 mutants
+		 * one in 16 device parts is measured, because measuring a device part takes as long as
+		 * all other checks of 1000 mutants
 		 */
 		if (exercise_is_small(&view.params) &&
 			(view.params.part != QS_PART_DEVICE || choose(m, 16) == 0))

@@ -5,7 +5,7 @@
  * Each file *_mutants.h, and mutants.h, makes a valid value, changes a few positions of the
  * value, repairs its checksum, and tests the validator's answer.
  *
- * test_mutants.c and the fuzzers run this file under AddressSanitizer and UBSan.
+ * Unit tests and fuzzers run this file under AddressSanitizer and UBSan.
  *
  * test/unit/mutator.h
  */
@@ -16,7 +16,7 @@
 
 #define MOST_CHANGES 4
 
-/* A source of choices: first the bytes of the input, then random numbers. */
+/* A source of choices: first the bytes of a fuzzer's input, then random numbers. */
 typedef struct mutator
 {
 	const uint8_t *data;

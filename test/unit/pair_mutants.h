@@ -7,8 +7,8 @@
  * bodies are copied from other values or changed at random, and the checksums are repaired.
  *
  * Invalid values are skipped.  Two valid values may still differ in parameters, widths or
- * types of keys.  If the values do not match, a function must return QB_MISMATCH and change
- * neither value.  If a function accepts two values, its result must be valid.
+ * types of keys.  If the values do not match, merging and subtracting must return
+ * QB_MISMATCH.  If a function accepts two values, its result must be valid.
  *
  * test_pair_mutants.c and the fuzzer run this file under AddressSanitizer and UBSan.
  *
@@ -88,7 +88,7 @@ pair_damage(mutator *m, test_bytes *b, test_bytes from, const pair_format *f)
 
 /* ---- sketches ---- */
 
-/* Merge, subtract and multiply two sketches.  Mismatched sketches must be refused. */
+/* Merge, subtract and multiply two sketches.  Only the product may accept mismatched sketches. */
 static inline void
 pair_of_sketches(const qs_sketch *a, const qs_sketch *b, test_bytes bytes)
 {
@@ -202,7 +202,7 @@ try_filter_pair(mutator *m)
 
 /* ---- collections of sets ---- */
 
-/* Add a and b to a builder for the elements of a.  Add b again as an image. */
+/* Add a and b to a builder with the keys of a.  Add b again as the image of a builder. */
 static inline void
 pair_build(const qset_collection *a, const qset_collection *b, bool fit)
 {

@@ -21,7 +21,7 @@ typedef struct way
 	int method;
 	int variant;
 	uint64_t shards;
-	uint64_t room; /* largest number of pairs that one call returns */
+	uint64_t room; /* largest number of pairs per call of qset_job_next() */
 } way;
 
 typedef struct answer
@@ -82,7 +82,7 @@ naive_top(answer *x, uint64_t first, uint64_t top)
 
 			better += other > mine || (other == mine && x->pair[j].b < x->pair[i].b);
 		}
-		/* mark the pair by a bit and keep it, because later pairs are compared with it */
+		/* only mark the pair, because later pairs are compared with this pair, too */
 		if (better >= top)
 			x->pair[i].a |= UINT32_C(1) << 31;
 	}

@@ -5,7 +5,7 @@
  * The body of a collection is a sequence of numbers of different lengths, so the body is
  * decoded first.  Numbers are changed, inserted and removed, or part of a number moves to
  * a later number.  Counts in the header change, too.  Then all numbers are encoded again.
- * Sometimes a bit of the result is flipped.
+ * Sometimes a bit of the encoded bytes is flipped.
  *
  * A mutant that the reader accepts must keep the rules of collection.h, and all operations
  * must work.  mutants.h does the same for sketches.
@@ -206,7 +206,7 @@ exercise_parts_of_collection(const qset_collection *c)
 	qset_collection_free(&some);
 }
 
-/* Run all operations on a collection whose bytes the reader accepted. */
+/* Check a collection that the reader accepted.  If "pairs", compare all methods for pairs. */
 static inline void
 exercise_collection(const qset_collection *c, test_bytes b, bool pairs)
 {

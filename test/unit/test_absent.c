@@ -231,8 +231,8 @@ take_in_any_order(int s, uint64_t round)
 }
 
 /*
- * Whether absent keys can be removed depends only on the remaining counters.  The order of
- * keys, batches and the subtraction of a sketch do not matter.
+ * Whether absent keys can be removed depends only on the remaining counters.  The order of the
+ * keys does not matter.  Subtracting a sketch of the keys has the effect of removing the keys.
  */
 static void
 order_decides_nothing(void **state)

@@ -4,8 +4,8 @@
  *
  * All instruction sets must give the same bytes.  Structures, depths, numbers of buckets
  * and weights are random.  The fast loops are also called directly, with random tables.
- * Tables and bytes end where their blocks end, so AddressSanitizer reports accesses beyond
- * them.  QSKETCH_UNITS sets the number of sketches.
+ * Tables and bytes end where their memory ends, so AddressSanitizer reports accesses beyond
+ * the end.  QSKETCH_UNITS sets the number of sketches.
  */
 #include "samples.h"
 #include "isa_support.h"

@@ -356,7 +356,7 @@ one_key_is_two_small_reads(void **state)
 	test_no_leak();
 }
 
-/* A group may be larger than the part that one read loads. */
+/* A group may have more bytes than one read loads. */
 static void
 large_groups_are_read_in_parts(void **state)
 {

@@ -100,7 +100,7 @@ errors_are_those_of_theory(void **state)
 		}
 }
 
-/* Test parts of sf, other depths, and a single mask. */
+/* Test parts of sf sketches, depths from 1 to 16, and a single mask. */
 static void
 errors_hold_for_parts_and_masks(void **state)
 {
@@ -182,7 +182,7 @@ few_keys_are_exact(void **state)
 	qs_free(&dense);
 }
 
-/* A copy of a view gives the answer of its sketch.  An overfull sketch gives no answer. */
+/* A copy of a view gives the estimate of the sketch.  An overfull sketch gives no estimate. */
 static void
 views_and_full_sketches(void **state)
 {

@@ -31,8 +31,8 @@ far_apart(test_rng *rng, uint32_t i)
 }
 
 /*
- * Returns keys of random length.  Each pass of the sort by digits separates only a few of these
- * keys.
+ * Returns a key with a random number of bits.  Each pass of the sort by digits separates only a
+ * few of such keys.
  */
 static uint64_t
 ever_closer(test_rng *rng, uint32_t i)

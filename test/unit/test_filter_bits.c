@@ -55,7 +55,7 @@ make_rows(void **state)
 	return 0;
 }
 
-/* Returns the position by the definition in draws.h. */
+/* Returns position j of a key with hash h, by the definition in params.h. */
 static uint32_t
 position_by_definition(const qf_params *p, uint64_t h, uint32_t j)
 {

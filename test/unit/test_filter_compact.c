@@ -40,7 +40,7 @@ init_filled(qf_filter *f, uint64_t m, uint32_t layout, double fill, uint64_t see
 
 /* ---- sizes ---- */
 
-/* A set bit takes at most 2.5 bytes in a filter of any size. */
+/* If at least 0.01 % of the bits are set, a set bit takes at most 2.5 bytes on average. */
 static void
 few_bits_take_few_bytes(void **state)
 {
@@ -254,7 +254,7 @@ other_ends_are_refused(void **state)
 			WHERE("%d + %u", (int) at / 4, steps[i]);
 			qb_store32(end, qb_load32(end) + steps[i]);
 			test_repair_crc(bad.data, bad.length);
-			/* A step of 1 may move a gap to the neighbouring group, where it sets another bit. */
+			/* A gap that a step of 1 or -1 moves to the neighbouring group may set another bit. */
 			if (steps[i] + 1 <= 2 && qf_validate(bad.data, bad.length, NULL) == QB_OK)
 				filter_exercise_valid(bad);
 			else

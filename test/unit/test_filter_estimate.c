@@ -28,17 +28,14 @@ binomial(uint32_t k, uint32_t y, double chance)
 			   (k - y) * log1p(-chance));
 }
 
-/* Returns the expected fraction of set positions of a key whose own rows hardly fill the filter. */
+/* Returns the expected fraction of set positions of a key whose rows set few bits of the filter. */
 static double
 fraction_at(const qf_scale *s, double frequency)
 {
 	return 1 - s->zero * exp(-frequency * s->step);
 }
 
-/*
- * The mean estimate, weighted by the probabilities of all numbers of set positions, is the
- * frequency.
- */
+/* The expectation of the estimate, over all numbers of set positions, equals the frequency. */
 static void
 estimates_are_unbiased(void **state)
 {
@@ -73,8 +70,8 @@ estimates_are_unbiased(void **state)
 }
 
 /*
- * Estimates are unbiased even if all rows have one key.  The positions of that key fill a third
- * of the filter, and many of them coincide.
+ * Estimates are unbiased even if all rows have one key.  The key has nearly a third as many
+ * positions as the filter has bits, so some of its positions coincide.
  */
 static void
 estimates_are_unbiased_where_one_key_is_all_rows(void **state)

@@ -3,8 +3,9 @@
  *		The byte format of filters: golden files, and hostile bytes.
  *
  * test/golden has filters, built from the fingerprints that test_golden.c describes.  Row i
- * has number i and nonce 42.  Filters have seed 42, family 1 and collation 0.  To rewrite
- * the files, run GOLDEN_WRITE=1 build/unit/test_filter_format from the top of the source.
+ * has number i and nonce 42, or id 3 * i.  Filters have seed 42, family 1 (empty: family 0)
+ * and collation 0.  To rewrite the files, run in the top directory
+ * GOLDEN_WRITE=1 build/unit/test_filter_format.
  *
  * test/unit/test_filter_format.c
  */

@@ -3,8 +3,8 @@
  *		The inner loops of filters: each instruction set must give the results of the plain
  *		loops.
  *
- * test_filter_bits.c tests whole filters.  This file tests sizes and bits at the ends of
- * vectors.
+ * test_filter_bits.c tests whole filters.  This file tests short bitmaps of every length,
+ * and each bit of a key.
  *
  * test/unit/test_filter_kernels.c
  */

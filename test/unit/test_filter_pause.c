@@ -53,7 +53,7 @@ start(qf_filter *f, const qb_memory *memory)
 	f->keys = (qb_keys){ .family = 1 };
 }
 
-/* Insertion pauses at least once for QB_PATIENCE positions that it sets, however few the rows are. */
+/* Insertion pauses at least once per QB_PATIENCE set positions, even if the rows are few. */
 static void
 insertion_pauses_by_its_work(void **state)
 {

@@ -149,7 +149,7 @@ use(test_bytes b)
 /*
  * With the checksum repaired, the validator still detects most flips.  Flips may pass in free
  * fields, such as seed, masks, family, collation, encoding of text and fingerprints.  Flips in
- * counters and in the total must be detected, except in device parts.
+ * dense counters and in the total must be detected, except in device parts.
  */
 static void
 flipped_bits_with_a_fitting_checksum_are_harmless(void **state)
@@ -290,7 +290,7 @@ random_damage_is_harmless(void **state)
 		}
 }
 
-/* Each body repeats one byte.  High indexes are equal, or counters are at their maximum. */
+/* Each body repeats one byte.  In a dense body all counters and all high indexes are equal. */
 static void
 uniform_bodies_are_harmless(void **state)
 {

@@ -20,7 +20,7 @@ static int64_t weight[MOST];
 typedef struct stream
 {
 	const char *name;
-	size_t before; /* keys already in the explicit sketch */
+	size_t before; /* number of keys already in the explicit sketch */
 	size_t count;
 	uint64_t distinct;
 	int64_t weights; /* largest weight; 0: no weights are passed, and each is 1 */

@@ -2,8 +2,8 @@
  * test_golden.c
  *		Serialized sketches that must never change.
  *
- * test/golden has a sketch of each structure, form and part.  The keys of all sketches come
- * from one stream, so that any implementation can build the sketches:
+ * test/golden has sketches of every structure, every form and every part.  The keys come from
+ * one stream, so that any implementation can build the sketches:
  *
  *	x = 88172645463325252; for each key i = 0, 1, ..
  *		x ^= x << 13; x ^= x >> 7; x ^= x << 17		(64 bits; xorshift by Marsaglia)
@@ -16,7 +16,7 @@
  * depth 3, z 8, 1024 masks, seed 42; family 1, collation 0 (empty: family 0).
  *
  * The files change only with the version of the format.  To rewrite the files, run
- * GOLDEN_WRITE=1 build/unit/test_golden from the top of the source.
+ * GOLDEN_WRITE=1 build/unit/test_golden in the top directory.
  *
  * test/unit/test_golden.c
  */

@@ -141,8 +141,8 @@ static const struct
 };
 
 /*
- * Run the operation until the memory suffices, and return its status.  In round k, allocation k
- * fails, and the status must be QB_NO_MEMORY.
+ * Repeat the operation until it does not return QB_NO_MEMORY; returns its last status.  In run k,
+ * allocation k and all later allocations fail.
  */
 static qb_status
 run_failing(const sample *s, size_t o)

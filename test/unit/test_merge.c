@@ -166,7 +166,7 @@ weights_are_repetitions(void **state)
 }
 
 /*
- * A sketch is explicit exactly if its distinct keys are within the limit, whatever their
+ * A sketch is explicit exactly if the number of its distinct keys is within the limit, for any
  * weights.
  */
 static void
@@ -228,8 +228,8 @@ free_all(qs_sketch *part, size_t count)
 }
 
 /*
- * Any merge tree gives the same bytes: all parts into one, in pairs, or one after another from
- * bytes.
+ * Merge all parts into the first part, in pairs, or one after another from bytes.  Each merge
+ * tree gives the same bytes.
  */
 static void
 check_splits(const stream *s)

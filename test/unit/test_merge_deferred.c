@@ -127,7 +127,7 @@ materialized_sketches_are_merged_at_once(void **state)
 
 #define STOCK 6
 
-/* Make the i-th source sketch.  Source sketches differ in form, size and weights. */
+/* Make the i-th source sketch.  Source sketches differ in form, number of rows and weights. */
 static void
 make_stock(qs_sketch *sk, const qs_params *p, test_rng *rng, int i)
 {

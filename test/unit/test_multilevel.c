@@ -206,7 +206,7 @@ a_skewed_stream(void **state)
 	test_no_leak();
 }
 
-/* Add weights around the largest values of a low counter and of a high counter. */
+/* Add weights near powers of two.  A low counter carries into its high bucket from 256 on. */
 static void
 carries_at_the_edges(void **state)
 {

@@ -100,7 +100,7 @@ check_name(int i, const bool *there)
 		assert_ptr_equal(&gpu_shared->handle[ref.index], handle_of(i));
 }
 
-/* Run with one secret, which decides which names share a chain. */
+/* Run all steps with one secret.  The secret decides which names share a chain. */
 static void
 run(test_rng *random)
 {

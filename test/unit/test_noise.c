@@ -2,9 +2,9 @@
  * test_noise.c
  *		The measured error, compared with all choices of counters, and with real keys.
  *
- * In small sketches every choice of counters of every bucket is tried, so the measured
- * distribution must be exact.  In larger sketches the error must hold for present and for
- * absent keys.  "make accuracy" checks even larger sketches.
+ * In small sketches the tests try every choice of counters of every bucket.  The measured
+ * distribution must equal the distribution of all choices.  In larger sketches the error
+ * must hold for present and for absent keys.  "make accuracy" checks even larger sketches.
  *
  * test/unit/test_noise.c
  */
@@ -231,8 +231,9 @@ fraction_within(const qs_sketch *sk, int64_t error, bool present)
 }
 
 /*
- * Check fractions with a tolerance of 0.02, because there is only one seed.  With slim
- * counters, the fraction of present keys has no upper limit.
+ * Check the fraction of keys whose error is within the measured error.  The tolerance is 0.02,
+ * because there is only one seed.  With slim counters, the fraction of present keys has no upper
+ * limit.
  */
 static void
 check_keys(const qs_sketch *sk, const qs_noise *noise)

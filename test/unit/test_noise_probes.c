@@ -3,7 +3,8 @@
  *		The measured error of many probes together.
  *
  * The tests check how often keys share all counters, and a bound that holds for all keys
- * of a sketch together.  Promises that hold with a probability are counted over 200 seeds.
+ * of a sketch together.  If a promise holds with a probability, the tests count for how
+ * many of 200 seeds the promise holds.
  *
  * test/unit/test_noise_probes.c
  */

@@ -2,8 +2,8 @@
  * test_peers.c
  *		Reference implementations of structures from other papers.
  *
- * Tests check the bounds that the papers prove against exact counts.  If two structures must
- * agree, the tests compare the two structures.
+ * The tests compare exact counts with the bounds that the papers prove.  If two structures
+ * must agree, the tests compare the two structures.
  *
  * test/unit/test_peers.c
  */
@@ -150,7 +150,7 @@ space_saving_is_bounded(void **state)
 
 /* ---- merging ---- */
 
-/* True if merging must give the structure of all rows.  Structures with a bound may differ. */
+/* True if a merged structure must give the estimates of a structure that is made from all rows. */
 static bool
 merges_exactly(const peer_kind *kind)
 {
@@ -347,8 +347,9 @@ sublime_counts(void **state)
 }
 
 /*
- * Sublime has the counters of Count-Min, with and without tails.  Its bytes do not depend on
- * the order or the split of the rows, and removing all rows restores its size.
+ * Sublime gives the estimates of Count-Min, also in chunks with tails (see peers_sublime.c).
+ * Its bytes do not depend on the order or the split of the rows.  Removing all rows restores its
+ * size.
  */
 static void
 sublime_is_count_min(void **state)
@@ -448,7 +449,7 @@ written_bytes_are_few(void **state)
 	stream_free(&s);
 }
 
-/* A dropped key restarts at count 1. */
+/* The count of a dropped key is lost.  A new key starts at count 1. */
 static void
 topn_forgets(void **state)
 {

@@ -97,8 +97,8 @@ the_largest_pieces_fit(void **state)
 }
 
 /*
- * The bytes are damaged and not validated.  Pieces must give the estimate of the whole bytes,
- * and no read may be out of bounds.
+ * The bytes are damaged and not validated.  Pieces must give the same estimate as the whole
+ * sketch, and no read may be out of bounds.
  */
 static void
 damaged_bytes_are_harmless(void **state)

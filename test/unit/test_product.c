@@ -2,9 +2,9 @@
  * test_product.c
  *		Inner products and second moments.
  *
- * Estimates are compared with exact products, for every structure, form, part and counter
- * width.  Errors and reported standard errors are measured on small sketches; "make
- * accuracy" measures them on large sketches.
+ * Estimates are compared with exact products for every structure.  Different forms and
+ * counter widths must give equal products.  Errors and reported standard errors are
+ * measured on small sketches; "make accuracy" measures them on large sketches.
  *
  * test/unit/test_product.c
  */

@@ -501,13 +501,13 @@ others_go_first_while_a_device_is_at_work(void **state)
 	other = ask(2, 1, 1, 0, 1);
 	ask(2, 1, 1, 0, 1);
 	REQUIRE(serve(60000) == other);
-	REQUIRE(next_request()->proc == 2); /* although proc 2 has used more time */
+	REQUIRE(next_request()->proc == 2); /* although proc 2 has used more time than proc 0 */
 	at_work = false;
 	REQUIRE(serve(1) == slow && slow->more);
 	at_work = true;
 	(void) serve(1);
 	REQUIRE(next_request() == NULL);
-	clock_us += 2000000; /* after 2 s the worker waits for the device */
+	clock_us += 2000000; /* after more than 1 s the worker waits for the device */
 	REQUIRE(serve(1) == slow && !slow->more);
 	REQUIRE(serve(1) == reader && !GpuHasRequests());
 	at_work = false;

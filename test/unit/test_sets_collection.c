@@ -8,10 +8,7 @@
 
 #define SEEDS 1500
 
-/*
- * A table of bits has a 1 for each element of each set.  Sets and elements are numbers below
- * SIDE.
- */
+/* A table has a 1 for each element of each set.  Sets and elements are numbers below SIDE. */
 #define SIDE 24
 
 typedef uint8_t table[SIDE][SIDE];

@@ -101,7 +101,10 @@ boundaries_are_exact(void **state)
 		}
 }
 
-/* For a pair with "common" elements, qset_filter_most() returns the largest size that passes. */
+/*
+ * For a set that shares "common" elements with another set, qset_filter_most() returns the largest
+ * size of the other set that passes.
+ */
 static void
 largest_sizes_are_exact(void **state)
 {

@@ -36,7 +36,7 @@ by_halves(const void *x, const void *y)
 	return (a->low > b->low) - (a->low < b->low);
 }
 
-/* Check that the keys, in the order of their ranks, are the sorted distinct keys. */
+/* Check that the keys of "l", in the order of their ranks, are the sorted distinct "keys". */
 static void
 require_ranks(const qset_dictionary *l, const key *keys, uint64_t count)
 {
@@ -279,7 +279,7 @@ typedef struct growing
 {
 	qset_dictionary dictionary;
 	uint64_t spread;
-	uint64_t used; /* codes before the last call */
+	uint64_t used; /* number of codes before the last call of qset_dictionary_of() */
 } growing;
 
 static void

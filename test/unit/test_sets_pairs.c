@@ -7,7 +7,10 @@
  */
 #include "pairs_support.h"
 
-/* Number of random collections for each test, unless QSKETCH_SEEDS is set. */
+/*
+ * Number of seeds of within_a_collection() and of between_collections(), unless QSKETCH_SEEDS is
+ * set.
+ */
 #define SEEDS 2500
 
 static uint64_t
@@ -269,7 +272,7 @@ top_is_the_union(void **state)
 	}
 }
 
-/* Comparing one set with all sets is one row of a directed job. */
+/* One row of a directed job compares one set with all other sets. */
 static void
 one_against_all(void **state)
 {

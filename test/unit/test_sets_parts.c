@@ -157,7 +157,7 @@ same_as_by_one(void **state)
 	test_no_leak();
 }
 
-/* Shards of many rows have similar sizes, for any distribution of the rows. */
+/* Shards of many rows have similar sizes, even if the distributions of the runs differ. */
 static void
 shards_are_even(void **state)
 {

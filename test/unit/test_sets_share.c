@@ -115,8 +115,8 @@ pairs_in_order(void **state)
 
 /*
  * Returns the number of elements that a set shares with later sets, summed over the later sets.
- * The index visits each of these elements.  later[rank] is the number of sets from this set on
- * that have an element; the call decrements this number.
+ * The index visits each of these elements.  later[rank] counts the sets, from this set on, that
+ * have an element.  The call excludes this set from later[].
  */
 static uint64_t
 events_of(const qset_collection *c, uint32_t *later, uint64_t set)

@@ -2,8 +2,8 @@
  * test_sets_signature.c
  *		Signatures of sets, and the index of prefixes.
  *
- * A signature never underestimates the common elements, and the search works with windows
- * of any length.
+ * The bound that signatures give is never below the number of common elements.  The search
+ * works with windows of any length.
  *
  * test/unit/test_sets_signature.c
  */

@@ -176,7 +176,7 @@ bytes_hash(void **state)
 
 /* ---- bytes ---- */
 
-/* Returns the bytes of a sketch of these keys, a third of which are removed again. */
+/* Insert "keys" keys, and remove a third of the keys; returns the bytes of the sketch. */
 static test_bytes
 sketch_bytes(uint64_t keys)
 {

@@ -3,7 +3,7 @@
  *		The byte format of lists of top keys: golden files, and hostile bytes.
  *
  * test/golden has the samples of top_support.h.  To rewrite the files, run GOLDEN_WRITE=1
- * build/unit/test_top_format from the top of the source.
+ * build/unit/test_top_format in the top directory.
  *
  * test/unit/test_top_format.c
  */

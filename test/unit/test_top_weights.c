@@ -297,7 +297,7 @@ subtracting_keeps_promises(void **state)
 	}
 }
 
-/* Subtracting a dense list makes an explicit list dense, even if it has few keys. */
+/* Subtracting a dense list makes an explicit list dense, even if the dense list has few keys. */
 static void
 dense_from_explicit_keeps_promises(void **state)
 {

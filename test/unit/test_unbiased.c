@@ -2,9 +2,9 @@
  * test_unbiased.c
  *		The unbiased estimate, compared with its definition and with the minimum.
  *
- * The definition is computed by brute force, from all choices of counters that the key
- * does not own.  The gain in overloaded sketches is measured on small sketches; "make
- * accuracy" measures it on large sketches.
+ * The tests compute the definition by brute force, from all choices of the key's counters
+ * and of other counters.  The gain in overloaded sketches is measured on small sketches;
+ * "make accuracy" measures the gain on large sketches.
  *
  * test/unit/test_unbiased.c
  */
@@ -254,7 +254,7 @@ typedef struct worth
 	double rare_minimum, rare_clipped;  /* absolute error of the less frequent half of the keys */
 	double top_minimum, top_unbiased;   /* relative error of the TOP most frequent keys */
 	double minimum_bias, unbiased_bias; /* signed error */
-	double weight;                      /* weight of the estimate by mean; value of the last seed */
+	double weight;                      /* mean_weight of the last seed */
 } worth;
 
 /* Draw rows one by one.  The probability of key i is proportional to (i + 1)^-theta. */
@@ -379,7 +379,7 @@ it_pays_on_skewed_keys(void **state)
 	(void) state;
 	REQUIRE(w.rare_clipped <= 0.6 * w.rare_minimum);
 	REQUIRE(w.weight < 0.5);
-	/* 3 % is promised for many seeds; with few seeds, collisions of a few heavy keys matter */
+	/* a bias of 3 % is promised for many seeds; with few seeds, collisions of heavy keys matter */
 	REQUIRE(fabs(w.unbiased_bias) <= 0.06 * w.minimum_bias);
 	REQUIRE(w.top_unbiased <= w.top_minimum);
 }
@@ -414,7 +414,7 @@ it_helps_a_device_part(void **state)
 	}
 }
 
-/* Damaged counters may have values that no valid sketch has.  Measuring them must end. */
+/* Damaged counters may have values that no valid sketch has.  The measurement must terminate. */
 static void
 it_measures_what_is_damaged(void **state)
 {

@@ -135,7 +135,7 @@ explicit_sketches_become_wide(void **state)
 	test_no_leak();
 }
 
-/* Merge narrow sketches beyond the limit, and narrow and wide sketches into each other. */
+/* Merge narrow sketches beyond the limit, and a wide sketch into a narrow sketch. */
 static void
 merging_widens(void **state)
 {

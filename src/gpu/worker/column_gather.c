@@ -3,9 +3,10 @@
  *		Gathers the wanted keys of cached columns in device memory.
  *
  * The device tests the rows, and writes the keys of the rows that pass, in each of these cases: the
- * request has tests; the column of the keys has NULLs; the request has groups; the projection is not
- * PROJECT_KEYS; the keys of several chunks must be copied into one array.  In all other cases every
- * row is wanted, and the values are copied, or are read in the chunk's array without a copy.
+ * request has tests; the column of the keys has NULLs; the request has groups; the projection is
+ * not PROJECT_KEYS; the keys of several chunks must be copied into one array.  In all other cases
+ * all rows of the wanted pages pass, and the values are copied, or are read in the chunk's array
+ * without a copy.
  *
  * Keys of groups are ordered by group.  One call may test the rows of several chunks, which needs
  * fewer waits than a call for each chunk.
@@ -28,9 +29,9 @@ typedef struct Columns
 } Columns;
 
 /*
- * The lists of a device.  The device may still read its lists while the lists of another device are
- * written.  A chunk has at most as many tiles as pages.  The tiles of chunks that are gathered
- * together follow one another.
+ * Lists of runs and tiles of rows, one struct for each device.  A device may still read its lists
+ * while the lists of another device are written.  A chunk has at most as many tiles as pages.  The
+ * tiles of chunks that are gathered together follow one another.
  */
 typedef struct Lists
 {
@@ -91,7 +92,7 @@ find_columns(const GpuRef *chunk, const GpuWanted *wanted, Columns *columns)
 	return QB_OK;
 }
 
-/* The number of rows of "pages" pages; PG_UINT32_MAX: the columns differ. */
+/* The number of rows of "pages" pages; PG_UINT32_MAX: the columns differ in this number. */
 static uint32
 rows_of(const Columns *columns, uint32 page, uint32 pages)
 {
@@ -173,7 +174,10 @@ add_tile(Gathering *gathering, uint32 page, uint32 rows)
 		last->first[i] = columns->column[i]->first[page];
 }
 
-/* True if all "count" pages are wanted and have at most "most" rows together. */
+/*
+ * True if "page" is a multiple of "count", and the "count" pages are all wanted and have at most
+ * "most" rows together.  If the rows are tested, they must also fit into one tile.
+ */
 static bool
 are_together(const Gathering *gathering, const GpuPages *pages, uint32 page, uint32 count,
 			 uint64 most)
@@ -425,8 +429,8 @@ typedef struct Chunks
 } Chunks;
 
 /*
- * Add a chunk to the chunks that are gathered with "first".  False: the chunk does not fit, and
- * nothing was added.
+ * Add a chunk to the chunks that are gathered with "first".  False: nothing was added, because the
+ * chunk does not fit, or cannot be gathered with "first".
  */
 static bool
 add_chunk(const GpuGather *g, const GpuGather *first, Chunks *chunks)

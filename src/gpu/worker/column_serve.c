@@ -12,7 +12,10 @@
 #include "gpu/worker/column_worker.h"
 #include "gpu/gpu.h"
 
-/* The initial size, in values, of a chunk's array.  A full array grows by 1/GROWTH of its size. */
+/*
+ * The initial size, in values, of a chunk's array.  A full array grows by at least 1/GROWTH of its
+ * size.
+ */
 #define FIRST_ROOM 65536
 #define GROWTH     2
 
@@ -40,7 +43,10 @@ is_same_chunk(const GpuColumnShape *a, const GpuColumnShape *b)
 	return a->root == b->root && a->relation == b->relation && a->chunk == b->chunk;
 }
 
-/* Transfer "leads" and "begins" of a freed chunk to other chunks of the same pages or table. */
+/*
+ * Pass "leads" of a freed chunk to another chunk of the same pages, and "begins" to another chunk
+ * of the same table.
+ */
 static void
 hand_over(const GpuChunk *gone)
 {
@@ -103,7 +109,7 @@ new_chunk(void)
 }
 
 /*
- * The number of rows in a stripe after the first stripe of a table.  A stripe is stored on one
+ * The number of rows in each stripe except a table's first stripe.  A stripe is stored on one
  * device.
  */
 #define STRIPE_ROWS (UINT64CONST(1) << 25)
@@ -118,8 +124,8 @@ stripe_of(uint64 row)
 }
 
 /*
- * Find a chunk of the same pages, of any column; NULL: no chunk is left.  The search begins at
- * handle *i, and *i becomes the handle after the chunk.
+ * Find a chunk of any column with the pages that "shape" names; NULL: no chunk is left.  The search
+ * begins at handle *i, and *i becomes the handle after the chunk.
  */
 static const GpuChunk *
 next_same_chunk(const GpuColumnShape *shape, int *i)
@@ -165,8 +171,8 @@ note_beginning(GpuChunk *new)
 
 /*
  * Devices whose used memory differs by less than this number of bytes count as equally used.  The
- * number is the size of one column of a table's first stripe, but at most an eighth of the device's
- * memory or of qsketch.gpu_memory_limit.
+ * number is the size of one column of a table's first stripe, but at most an eighth of
+ * qsketch.gpu_memory_limit, or of the device's memory if no limit is set.
  */
 static uint64
 nearly_bytes(int device)
@@ -324,7 +330,7 @@ add_nulls(GpuChunk *h, const uint64 *null, uint64 rows)
 	return QB_OK;
 }
 
-/* Set the first rows of the pages before "page" that were not sent.  These pages have no rows. */
+/* Set first[] for the pages before "page" that were not sent.  These pages have no rows. */
 static void
 begin_pages(GpuChunk *h, uint32 page)
 {

@@ -1,6 +1,6 @@
 /*
  * column_worker.h
- *		Cached columns in the worker: its data of a chunk, and keys of chunks for other handlers.
+ *		The GPU worker's data of a cached chunk, and the gathering of keys for other handlers.
  *
  *	column_serve.c	loading chunks, and requests for chunks
  *	column_gather.c	wanted keys of chunks
@@ -50,7 +50,7 @@ typedef struct GpuChunk
 	uint64 map_lsn;
 	GpuPages copied;
 	uint32 copied_count; /* number of pages in "copied"; 0 until the chunk is finished */
-	uint32 copied_first; /* number of pages if "copied" has the first pages; else 0 */
+	uint32 copied_first; /* copied_count if "copied" has only the first pages; else 0 */
 	uint32 *first;       /* first row of each page, and the number of rows: GPU_CHUNK_PAGES + 1 */
 	uint64 layout;       /* equal for chunks with equal "first"; 0: not finished */
 	uint64 *lsn;         /* LSN of each page: GPU_CHUNK_PAGES */
@@ -96,8 +96,9 @@ typedef struct GpuGathered
 } GpuGathered;
 
 /*
- * Gather keys.  QB_NO_MEMORY: the device has no memory for the keys, or a chunk is gone.  With
- * PROJECT_PAIRS, the tests must exclude rows whose column "pair" is NULL.
+ * Gather keys.  QB_NO_MEMORY: the device has no memory for the keys, a chunk is gone, or the
+ * columns differ in a page's number of rows.  With PROJECT_PAIRS, the tests must exclude rows whose
+ * column "pair" is NULL.
  */
 extern qb_status GpuColumnGather(const GpuGather *gather, GpuGathered *gathered);
 
@@ -114,14 +115,14 @@ typedef struct GpuAdding
 	const qb_groups *groups; /* NULL: all keys are for one value */
 	bool together; /* keys of several chunks are copied into one array, even without tests */
 
-	/* Adds gathered keys, of which there is at least one, to the value of the request. */
+	/* Adds the gathered keys, at least one, to the value of the request. */
 	qb_status (*add)(GpuSlot *slot, const GpuGathered *gathered);
 } GpuAdding;
 
 /*
  * Serve a request for the keys of a chunk (GpuColumnSend()), for the pages of one piece of work.
- * Several requests are served completely, as in GpuHandler.serve_all.  The number of all keys is
- * added to "done" of the first slot.
+ * Several requests are served completely, as in GpuHandler.serve_all.  The number of keys that were
+ * gathered for all requests is added to "done" of the first slot.
  */
 extern qb_status GpuColumnServe(GpuSlot *const *slot, int *count, const GpuAdding *adding);
 

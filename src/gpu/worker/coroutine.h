@@ -2,8 +2,8 @@
  * coroutine.h
  *		Lets requests in the GPU worker wait for their devices while other requests are served.
  *
- * A coroutine serves one request, and no other coroutine uses the devices of this request.  While
- * it waits for a device it pauses, and the worker serves requests for other devices.  All
+ * A coroutine serves one request, and no other coroutine uses the devices of this request.  While a
+ * coroutine waits for a device, it pauses, and the worker serves requests for other devices.  All
  * coroutines run in one thread.  While a handler waits for a device, other handlers may change
  * static data, except the data of this handler's devices.
  *

@@ -21,10 +21,10 @@
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 
-/* Bytes of staging memory, only for data outside of the page-locked slots. */
+/* Bytes of staging memory, which is used only for data outside of the page-locked slots. */
 #define STAGING_BYTES ((size_t) 8 << 20)
 
-/* Maximum number of values that are freed between two pieces of requests. */
+/* Maximum number of values that one call of GpuFreePending() frees. */
 #define PENDING_FREES_AT_ONCE 8
 
 #ifdef QSKETCH_CUDA
@@ -195,7 +195,10 @@ join_devices(uint32 opened)
 				gpu_shared->device[i].peers |= 1U << j;
 }
 
-/* Open the devices that the settings name.  Returns the number of opened devices. */
+/*
+ * Open the devices in qsketch.gpu_devices, or all devices if the setting is empty.  Returns the
+ * number of opened devices.
+ */
 static int
 open_devices(char *reason)
 {

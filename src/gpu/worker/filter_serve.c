@@ -2,8 +2,8 @@
  * filter_serve.c
  *		Serves requests for filters in the GPU worker.
  *
- * Each filter is on a device.  The worker counts the rows, positions and bytes that arrive for it.
- * A filter never grows, so adding rows needs no more device memory.
+ * Each filter is on a device.  The worker counts the rows, positions and bytes that arrive for a
+ * filter.  A filter never grows, so adding rows needs no more device memory.
  *
  * A key has up to QF_HASHES_MAX positions.  So requests for keys are divided into pieces of about
  * equal numbers of positions.

@@ -2,11 +2,11 @@
  * keyed_worker.h
  *		Sketches and filters in the worker: values on devices to which keys are added.
  *
- * A value is created on one device.  For chunks on another device the value has a replica on that
- * device, to which the keys of these chunks are added.  So no keys are copied between devices.  A
- * replica has the same parameters as the value.  Before the value is read, the replicas are merged
- * into it piece by piece.  Other requests are served between two pieces.  If keys for the replica's
- * device arrive between two pieces, they are added to a new replica.
+ * A value is created on one device.  Keys of chunks on another device are added to a replica of the
+ * value on that device.  So no keys are copied between devices.  A replica has the same parameters
+ * as the value.  Before the value is read, the replicas are merged into it piece by piece.  Other
+ * requests are served between two pieces.  If keys for the replica's device arrive between two
+ * pieces, they are added to a new replica.
  *
  * src/gpu/worker/keyed_worker.h
  */
@@ -21,8 +21,8 @@ typedef struct GpuKeyed
 	const struct GpuKeyedOps *ops;
 	void *on_device; /* NULL: the value is not on a device */
 	int device;
-	GpuShape params; /* parameters of the value */
-	uint64 given;    /* filters: sum of rows, positions and bytes of bits that arrived */
+	GpuShape params;                /* parameters of the value */
+	uint64 given;                   /* filters: sum of the rows, positions and bytes that arrived */
 	void *replica[GPU_DEVICES_MAX]; /* replica on each device; or NULL */
 	void *joining;                  /* the replica that is being merged, or NULL */
 	int joining_device;             /* the device of "joining" */
@@ -34,7 +34,10 @@ typedef struct GpuKeyed
 /* The functions of a family for its values. */
 typedef struct GpuKeyedOps
 {
-	/* Makes an empty value of these parameters, or a copy of "from" (only sketches) if it is not NULL. */
+	/*
+	 * Makes an empty value of these parameters.  If "from" is not NULL (only sketches), makes a
+	 * copy of "from".
+	 */
 	qb_status (*make)(qs_cuda *gpu, const GpuShape *params, const void *from, void **created);
 	void (*destroy)(void *value);
 	uint64 (*bytes)(const void *value); /* device memory of a value */

@@ -3,11 +3,11 @@
  *		Chooses the request that the GPU worker serves next.
  *
  * The worker moves all requests from the queue into lines, one line for each process, in the order
- * of the queue.  The process that has used the least worker time is served next.  A process that
- * becomes active starts at least with the time of the process that was served last, less CREDIT_US.
- * So an active process is served soon, but cannot save up idle time.  A long request is served in
- * pieces (GpuHandler).  So a short request waits for one piece, however many long requests there
- * are.
+ * of the queue.  The process that has used the least worker time is served next.  When a process
+ * becomes active, its used time becomes at least the used time of the process that was served last,
+ * less CREDIT_US.  So the process is served soon, but cannot save up idle time.  A long request is
+ * served in pieces (GpuHandler).  So a short request waits for one piece, however many long
+ * requests there are.
  *
  * Requests of several processes may name the same handle.  Examples are cached values in which
  * several processes look up keys, and values that parallel workers transfer to their leader.  A
@@ -81,7 +81,7 @@ static const uint32 waits_for[ACCESSES] = {
 	[CHANGES] = 1 << READS | 1 << ADDS | 1 << CHANGES,
 };
 
-/* For a handle: the number of requests that have arrived, and of requests that were served. */
+/* For a handle: came[a] requests with Access a have arrived, and served[a] of them were served. */
 typedef struct Order
 {
 	uint32 came[ACCESSES];
@@ -119,8 +119,8 @@ GpuStartScheduling(void)
 /* ---- the order of requests for a handle ---- */
 
 /*
- * The counts for the request's own handle (0), or for its other handle (1); NULL: the request names
- * no other handle.
+ * The counts for the request's own handle ("which" is 0), or for its other handle ("which" is 1);
+ * NULL: the request names no other handle.
  */
 static Order *
 order_of(const GpuSlot *slot, int which)
@@ -131,9 +131,9 @@ order_of(const GpuSlot *slot, int which)
 }
 
 /*
- * True if the request adds keys and a process waits for the reply.  Unless the device fails, a
- * failure of such a request does not make the value LOST.  Therefore such requests may be served in
- * any order.
+ * True if the request adds keys and a process waits for the reply.  A failure of this request does
+ * not make the value LOST, unless the device fails.  Therefore requests that add keys may be served
+ * in any order.
  */
 static bool
 is_adding(const GpuSlot *slot)
@@ -316,10 +316,12 @@ devices_of(GpuSlot *slot, uint32 taken)
 }
 
 /*
- * Find the first request of a line that can be served now; NONE: no such request.  Such a request
- * waits for no other request, its device has finished its last piece, and none of its devices is
- * taken.  *devices becomes the devices that the request needs.  With NONE, *devices becomes the
- * devices of the first request that waits only for devices.
+ * Find the first request of a line that can be served now; NONE: no such request.  The request
+ * waits for no other request, the device has finished the request's last piece, and none of the
+ * request's devices is in "taken" or needed by an earlier request of the line.  The search ends at
+ * a request that waits for another request or for its last piece.  *devices becomes the devices
+ * that the request needs.  With NONE, *devices becomes the devices of the first request that waits
+ * only for devices.
  */
 static int
 first_of(const Line *l, uint32 taken, uint32 *devices)
@@ -450,9 +452,9 @@ is_alike(const GpuSlot *slot, const GpuSlot *first)
 }
 
 /*
- * True if no earlier request prevents this request from being served together with the "joined"
- * requests before it.  Between requests that change a handle, no other request for the handle is
- * allowed.
+ * True if this request can be served together with the "joined" requests before it, because all
+ * other requests for which it waits have been served.  Between requests that change a handle, no
+ * other request for the handle is allowed.
  */
 static bool
 may_join(const GpuSlot *slot, uint32 joined)
@@ -467,11 +469,11 @@ may_join(const GpuSlot *slot, uint32 joined)
 }
 
 /*
- * Add later requests of the same line to slot[0], which are served together with slot[0].  Returns
- * the number of requests, including slot[0].  The requests are of one type:
- *	- changes of a handle for which no backend waits, with no request of another process for the
- *	  handle between them
- *	- reads of one part of a value
+ * Append to slot[] the later requests of the same line that can be served together with slot[0].
+ * Returns the number of requests, including slot[0].  The requests are of one type:
+ *	- changes of one handle, if no backend waits for a reply, and no other request for the handle is
+ *	  between the changes
+ *	- reads from one partition of a value
  *	- additions of keys of chunks on one device; requests for other devices are skipped
  */
 int

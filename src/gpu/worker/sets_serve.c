@@ -27,7 +27,7 @@ typedef struct Collection
 	int users; /* number of users: the collection's handle, and the searches in the collection */
 	uint64 count;
 	int64 *id;      /* ids of the sets; NULL: not stored */
-	uint64 *offset; /* sets + 1 offsets; NULL: not stored */
+	uint64 *offset; /* count + 1 offsets; NULL: not stored */
 } Collection;
 
 typedef struct SetsValue

@@ -440,7 +440,7 @@ merge_slice(const GpuKeyed *k, const qs_cuda_sketch *from, int device, qs_slice 
 
 /*
  * Merge the next slice of sketch "from", which is on "device" and has "params", into sketch "k".
- * *more becomes whether further slices follow.  After QB_NO_MEMORY "begun" and "merged" say how
+ * *more becomes true if further slices follow.  After QB_NO_MEMORY "begun" and "merged" say how
  * much was merged.
  */
 static qb_status
@@ -511,7 +511,7 @@ partition(const GpuKeyed *k, int number)
 	return NULL;
 }
 
-/* Make the sketch in the worker's memory dense, and copy the struct to *head. */
+/* Make the sketch in the worker's memory dense, and copy its qs_sketch to *head. */
 static qb_status
 host_tables(Host *host, qs_sketch *head)
 {

@@ -323,8 +323,8 @@ tell_progress(void)
 }
 
 /*
- * Serve a piece of the coroutine's starting request, or several requests together.  Then count
- * their time, and end the requests that are complete.
+ * Serve a piece of the request starting[number], or several requests together.  Then count the time
+ * of the piece, and end the requests that are complete.
  */
 static void
 serve_piece(int number)

@@ -10,7 +10,7 @@
  *	devices.c	devices, sizes of pieces, freeing and evicting values
  *	coroutine.c	requests that wait for their devices while other requests are served
  *
- * Each file calls only files below it in this list.
+ * Each file calls only files of its own or of lower entries, except through function pointers.
  *
  * src/gpu/worker/worker.h
  */
@@ -118,15 +118,15 @@ extern bool GpuHasRequests(void);
 extern bool GpuIsMoot(const GpuSlot *slot);
 
 /*
- * devices.c.  Only the worker calls these operations, after it was forked.  Neither the postmaster
- * nor a backend uses a GPU.
+ * devices.c.  Only the worker calls the operations of gpu_device_ops, after it was forked.  Neither
+ * the postmaster nor a backend uses a GPU.
  */
 extern const qs_device_ops *gpu_device_ops;
 extern qs_cuda *gpu_device[GPU_DEVICES_MAX];
 
 /*
  * Use other devices than GPUs.  A test module calls this function when the server starts, with the
- * size of the table and the version for which the module was built.
+ * size of *ops, and the version of qsketch for which the module was built.
  */
 extern PGDLLEXPORT void GpuUseDevices(const qs_device_ops *ops, Size bytes, const char *version);
 extern bool GpuOpenDevices(char *reason);
@@ -145,8 +145,8 @@ extern const GpuHandler *GpuHandlerOf(GpuFamily family);
  * A request names a piece of an array by "offset" and "bytes".  GpuPieceIsWithin() checks that the
  * piece is within "bytes" bytes.  GpuTakePiece() copies the piece from the slot to an array in the
  * worker's memory.  GpuGivePiece() copies the piece from the array to the slot.  GpuTakePiece() and
- * GpuGivePiece() return QB_NO_MEMORY if the array is NULL.  GpuPiecesOf() lists the pieces that a
- * device will copy to slots.
+ * GpuGivePiece() return QB_NO_MEMORY if the array is NULL, or the piece is not within the array.
+ * GpuPiecesOf() lists the pieces that a device will copy to slots.
  */
 extern bool GpuPieceIsWithin(const GpuSlot *slot, uint64 bytes);
 extern qb_status GpuTakePiece(const GpuSlot *slot, void *array, uint64 bytes);

@@ -14,7 +14,7 @@
  *
  *	1.  The bit was set before the page was cached and is set now, and the LSN of the map's
  *	   page has not changed.  So no bit was set in between.  If this bit had been cleared in
- *	   between, it could not be set now.  So the bit was not cleared, and the tuples are the same.
+ *	   between, it could not be set now.  So the bit was not cleared, and the cached page is valid.
  *	   One check is enough for all pages that a page of the map covers (a chunk), 255 MB of the
  *	   table.
  *	2.  The LSN of the map's page has changed, but the bit is set now, and the page has the
@@ -109,7 +109,7 @@ struct CachedColumns
 	PageSet uncounted;   /* parallel scan: pages announced as cached, but not counted */
 	bool any_uncounted;  /* "uncounted" has pages */
 	uint64 pages;        /* pages in "all" */
-	bool asked;          /* the first scan has requested the chunks of this scan, too */
+	bool asked;          /* the first of several scans has requested this scan's chunks */
 	bool used;           /* "taken" is filled for this run */
 	MemoryContext memory; /* holds the page sets of this run */
 };

@@ -98,8 +98,8 @@ writer_of(Oid relid, AttrNumber attribute)
 /*
  * True if the column could vanish while its table stays, because the transaction that added
  * the column may still abort.  The column that is added next then has the same number, and may
- * have other values in the same rows.  A change of another column may also write this column's
- * row in pg_attribute, and then the function also returns true.
+ * have other values in the same rows.  Also true if the transaction has changed this column's row
+ * in pg_attribute in another way.
  */
 bool
 CachedMayVanish(Oid relid, AttrNumber attribute)
@@ -401,7 +401,7 @@ check_chunk(const CachedCheck *check, int columns, uint32 i, const GpuColumnStat
 	}
 }
 
-/* Make a set of all pages for each chunk.  There may be thousands of chunks. */
+/* Make a set of all pages for each chunk. */
 GpuPages *
 CachedAllPages(uint32 chunks)
 {

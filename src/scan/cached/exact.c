@@ -1,14 +1,16 @@
 /*
  * exact.c
- *		Cached columns for qtop_exact: the worker counts, this process reads the other pages.
+ *		Cached columns for qtop_exact: the worker counts the keys of valid cached pages, and this
+ *		process reads all other pages.
  *
  * The worker counts fingerprints.  A number is its own fingerprint, so these counts are the
  * answer.  Other types are refused, because the keys of the fingerprints would have to be
  * found in the table.
  *
- * Without cached columns, qtop_exact runs queries, in which PostgreSQL checks permissions, policies
- * and hooks.  With cached columns no query runs.  So they are used only if the user's queries would
- * pass all checks and see all rows.  In all other cases the queries run, and may raise an error.
+ * Without cached columns, qtop_exact runs queries, in which PostgreSQL checks permissions, applies
+ * policies and calls hooks.  With cached columns no query runs.  So cached columns are used only if
+ * the user's queries would pass all checks and see all rows.  In all other cases the queries run,
+ * and may raise an error.
  *
  * The leaves of a partitioned table are counted together, even if they have different orders
  * of columns.
@@ -81,8 +83,8 @@ may_read(Relation relation, AttrNumber attribute)
 }
 
 /*
- * Returns why cached columns are not used for this column of the named table; NULL: they are used.
- * A user who may read a table may read its partitions through the table.
+ * Returns why cached columns are not used for this column of the named table; NULL: no reason was
+ * found here.  A user who may read a table may read its partitions through the table.
  */
 static const char *
 find_refusal(Relation relation, AttrNumber attribute, const TopQuestion *question)
@@ -218,8 +220,8 @@ has_column(const Exact *e, const GpuColumn *column)
 }
 
 /*
- * An upper limit of the number of keys: all keys of the chunks, and the maximum number of keys on
- * the other pages.
+ * An upper limit of the number of keys: all keys of the chunks, and MaxHeapTuplesPerPage keys on
+ * each page that is read.
  */
 static uint64
 most_keys(const Exact *e)

@@ -230,7 +230,7 @@ make_groups(const Tables *tables, ScanGroups *groups, int count)
 	return refusal;
 }
 
-/* Groups whose keys of one aggregate are counted together. */
+/* Groups for which the keys of one aggregate are counted together. */
 typedef struct Together
 {
 	qb_groups groups;
@@ -297,8 +297,7 @@ take_together(Together *together, const GpuColumnChunk *wanted, int wanted_count
 }
 
 /*
- * Set dense[i] for each sketch of an aggregate that certainly becomes dense.  Such a sketch is
- * on the device.
+ * Set dense[i] if the i-th sketch certainly becomes dense.  Such a sketch is moved to a device.
  */
 static void
 find_dense(const Together *all, const GpuColumnChunk *wanted, int wanted_count, bool *dense)

@@ -10,8 +10,8 @@
  * invalidated at the end, and prepared queries are planned again.
  *
  * Loading a column gives nobody access to its rows, because a plan uses a cached column only if its
- * user may read the column.  So a user may load columns that he may read if he owns the table.
- * From PostgreSQL 17 on he must have MAINTAIN on the table instead.
+ * user may read the column.  So the owner of a table may load the columns that he may read.  From
+ * PostgreSQL 17 on the user need not own the table, but must have MAINTAIN on it.
  *
  * The view lists the columns of this database that are cached or have evicted chunks.  A row
  * has the number of a column's keys, and the time of its last use.  So a row is shown only to
@@ -234,7 +234,7 @@ is_current(const GpuColumn *column)
  * Free the chunks of one table.  With InvalidOid, free the chunks of this database whose file is
  * not the current file of a table.  A file that an uncommitted transaction made is not current
  * either, so its chunks are also freed, and can be loaded again.  Also removes the records of
- * evicted chunks of these columns.  Returns the number of freed chunks.
+ * the columns' evicted chunks.  Returns the number of freed chunks.
  */
 static int64
 forget_chunks(Oid relid)
@@ -580,8 +580,8 @@ may_see(Oid relid, AttrNumber attribute)
 }
 
 /*
- * True if the chunk belongs to the current file of a table.  Reads only the catalog, and takes
- * no lock.
+ * True if the column's file is the current file of its table, and the column still has its type.
+ * Reads only the catalog, and takes no lock.
  */
 static bool
 is_of_table(const GpuColumn *column)

@@ -17,8 +17,8 @@
  * The worker stores how many pages of each chunk were valid at the last check of the chunk.
  * The visibility map has the number of pages that are all-visible now, which excludes changed
  * pages.  The planner's estimate for a chunk is the smaller of the two numbers.  The estimate is
- * too large in two cases.  Pages that were invalid at the check may be all-visible while other
- * pages have changed since.  Pages may have been changed and vacuumed since the check.
+ * too large in two cases.  Since the check, some invalid pages may have become all-visible, while
+ * valid pages changed.  Or pages may have been changed and vacuumed since the check.
  *
  * src/scan/cached/match.c
  */
@@ -121,8 +121,8 @@ call_refusal(Relation relation, const ColumnScanCall *call, const CachedQuery *q
 	if (refusal == NULL)
 		refusal = key_refusal(relation, call);
 	/*
-	 * A parallel plan forms no groups from cached columns.  Its processes build a collection of
-	 * sets together, so each process needs its rows in its own memory.
+	 * A parallel plan forms no groups from cached columns.  It also builds no sets from cached
+	 * columns, because each process builds sets from the rows in its own memory.
 	 */
 	if (refusal == NULL && query->parallel &&
 		(query->group || call->family == &column_families[FAMILY_SETS]))
@@ -580,7 +580,7 @@ stay_on_cpu(List *calls)
 	return false;
 }
 
-/* The number of pages that are all-visible now and cached in all needed columns. */
+/* Estimate the number of pages that are all-visible now and cached in all needed columns. */
 static double
 visible_pages(Relation relation, const CachedColumns *needed, uint32 chunks)
 {

@@ -1,11 +1,12 @@
 /*
  * use.c
- *		Uses cached columns in a scan: the worker counts their keys, the scan reads other pages.
+ *		Uses cached columns in a scan: the worker counts the keys of valid cached pages, and the
+ *		scan reads all other pages.
  *
  * A page is used from cached columns if it is valid in all columns that the query needs.  The
  * scan does not read a page if all aggregates have received its keys.  A chunk may be freed
- * while it is used.  Then one aggregate may have the keys of pages that another aggregate
- * lacks.  These pages are read only for the second aggregate.
+ * while it is used.  Then some aggregates may lack keys that other aggregates have received.  The
+ * pages of these keys are read only for the aggregates that lack them.
  *
  * Scans of partitions fill the same aggregates.  The first scan uses the cached columns of all
  * tables as if the tables were one: it requests the chunks of all tables before it waits for the
@@ -50,10 +51,10 @@ typedef enum MapCheck
 
 struct SharedPages
 {
-	slock_t mutex; /* guards "map_check"; the other members are set before MAP_CHECK_DONE */
+	slock_t mutex; /* guards "map_check"; MAP_CHECK_DONE is set after all other members */
 	MapCheck map_check;
 	uint32 chunks;
-	dsa_pointer pages; /* GpuPages[chunks] that other processes do not read; invalid: none */
+	dsa_pointer pages; /* GpuPages[chunks]: pages that other processes do not read; invalid: none */
 	char refusal[REFUSAL_BYTES]; /* why cached columns are not used; empty: no reason */
 	ConditionVariable map_checked;
 };

@@ -34,7 +34,7 @@
 #define CACHE_BITS  11
 #define SPANS_BYTES (sizeof(Span) << CACHE_BITS)
 
-/* A span has 76 hours at first, and at least 4 milliseconds. */
+/* A span has 76 hours at first, and at least 4 milliseconds unless it is a single input. */
 #define FIRST_SHIFT 38
 #define LEAST_SHIFT 12
 
@@ -83,8 +83,8 @@ struct GroupExpression
 	const ColumnLocation *column; /* the only column that is needed; NULL: none, or several */
 	GroupCache *cache;            /* NULL: the expression has no cache */
 	KeyKind input_kind;           /* kind of "column" */
-	int64 divisor; /* the expression is the column divided by this number; 0: no division */
-	bool rest;     /* the expression is the remainder of that division */
+	int64 divisor; /* the column is divided by this number; 0: the expression is no division */
+	bool rest;     /* the expression is the remainder, not the quotient */
 };
 
 /* ---- evaluating ---- */

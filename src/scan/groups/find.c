@@ -112,7 +112,7 @@ free_strings(const GroupKey *key, GroupValue *value)
 			pfree((void *) value[i].string);
 }
 
-/* The bits of a string: a hash for which nobody can choose collisions. */
+/* The bits of a string: a hash with a secret.  For KEY_BYTES nobody can choose collisions. */
 static int64
 string_bits(const GroupField *field, const struct varlena *string)
 {
@@ -380,8 +380,8 @@ find_group(ScanGroups *groups)
 }
 
 /*
- * Find or make the group of a number or of NULL, whose sketches will be on a GPU.  Returns its
- * aggregates; NULL: the groups may be read again.  If groups are read only once, a sketch is
+ * Find or make the group of a number or of NULL.  The group's sketches will be on a GPU.  Returns
+ * its aggregates; NULL: the groups may be read again.  If groups are read only once, a sketch is
  * freed after its group was returned, so only one sketch at a time takes memory of this
  * process.
  */

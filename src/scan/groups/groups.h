@@ -132,8 +132,8 @@ typedef struct GroupingPlan
 	Cost find;        /* cost of finding a row's group */
 	double processes; /* processes that share the rows; each process makes its own groups */
 	double groups;    /* expected groups of each process */
-	double sized;     /* groups of each process that have "bytes" bytes */
-	double most;      /* upper limit of the number of groups of each process */
+	double sized;     /* groups of each process that have "bytes" bytes; all others are small */
+	double most;      /* upper estimate of the number of groups of each process */
 	double bytes;     /* expected bytes of a group */
 	double order;     /* fraction of the rows that are in the order of groups */
 	double copied;    /* fraction of the pages whose keys come from cached columns */
@@ -160,7 +160,7 @@ typedef struct ScanSpill ScanSpill;
 typedef struct ScanGroup
 {
 	uint64 sorting; /* number of the last sorting that had tuples of the group */
-	int index;      /* index among the groups of that sorting; -1: the group was written to disk */
+	int index;      /* index in Sorting.group; -1: the group was written to disk */
 	uint64 created; /* number of the sorting that made the group */
 	uint64 rows;
 	struct ScanGroup *next;
@@ -208,7 +208,7 @@ typedef struct ScanGroups
 	struct groupmap_hash *map;
 	ScanGroup *first; /* list of groups in the order in which they were made */
 	ScanGroup *last;
-	ScanGroup *before;  /* the last group before this page made groups; NULL: not known */
+	ScanGroup *before;  /* the last group that was made before this page; NULL: not known */
 	ScanGroup *recent;  /* the group of the last tuple */
 	ScanGroup *waiting; /* the group to return next */
 	ScanGroup *given;   /* the group that was returned last; NULL: that group was in "merged" */

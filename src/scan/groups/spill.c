@@ -7,13 +7,13 @@
  * again, so a key may have several values.  The values are sorted by the bits of their keys,
  * and the values of a key are merged at the end.
  *
- * A value is the key, then the aggregates in their stored form: the value of a day with 20,000
- * users has 135 kB.  Collections of sets are written as rows, because sorting the rows pays
- * only at the end.  In two cases the buffered keys of a state are written instead of counts, and
- * are buffered again when they are read.  A list of top keys is written as keys, because most keys
- * are no candidates when all rows are counted.  The sketch of a group of few rows is written as
- * keys, because counts would take longer to write and merge.  Keys of negative weight are written
- * separately, because the rows that they cancel may be in another value of the group.
+ * A value is the key, then the aggregates in their stored form.  For example, the value of a day
+ * with 20,000 users has 135 kB.  Collections of sets are written as rows, because sorting the rows
+ * pays only at the end.  In two cases the buffered keys of a state are written instead of counts,
+ * and are buffered again when they are read.  A list of top keys is written as keys, because most
+ * keys are no candidates when all rows are counted.  The sketch of a group of few rows is written
+ * as keys, because counts would take longer to write and merge.  Keys of negative weight are
+ * written separately, because the rows that they cancel may be in another value of the group.
  *
  * A value may have any number of bytes, but a tuple of a sort must be smaller than 1 GB.  So a
  * value is cut into pieces.  The pieces are numbered, and the sort keeps the order of the
@@ -246,10 +246,10 @@ typedef struct WrittenField
 /* A written aggregate.  Its bytes follow it. */
 typedef struct WrittenAggregate
 {
-	int64 count; /* number of keys; count: of rows; PostgreSQL's other aggregates: the state */
+	int64 count; /* number of keys; for count: number of rows; for "builtin": its state's value */
 	uint64 bytes;
 	uint64 removed; /* bytes of the keys of negative weight; 0: none */
-	int waiting;    /* number of buffered keys, which are the bytes; 0: the bytes are a state */
+	int waiting;    /* number of buffered keys that are written; 0: a state is written */
 	uint32 text;    /* qb_text of the buffered keys */
 	bool weighted;  /* the weights of the keys follow the keys */
 	bool stored;    /* the bytes are a value in its stored form */
@@ -307,8 +307,8 @@ list_of_texts(KeyedState *state)
 }
 
 /*
- * Set the number of buffered keys, whether they have weights, and the bytes that write_keys()
- * will write.
+ * Set the members of "written" that describe the buffered keys.  written->bytes is the number of
+ * bytes that write_keys() will write.
  */
 static void
 describe_keys(KeyedState *state, WrittenAggregate *written)
@@ -376,7 +376,7 @@ write_aggregate(ScanSpill *spill, ScanAggregate *aggregate)
 	const void *bytes = NULL;
 
 	if (ScanAggregateState(aggregate, &sets_state_type))
-		ScanAggregateFlush(aggregate); /* makes the counts of the aggregate complete */
+		ScanAggregateFlush(aggregate); /* adds the buffered rows to the counts */
 	if (aggregate->state && aggregate->state->count > 0)
 	{
 		write_state(spill, aggregate);

@@ -2,11 +2,11 @@
  * steps.c
  *		Functions that cut times into steps, such as ts::date, and where each step begins.
  *
- * Most times differ, but many of them have the same day or hour.  date_trunc(), date_bin() and
- * the cast to date cut a time into steps.  Before that the time may be converted to and from a
- * time zone, as in (ts AT TIME ZONE 'Europe/Berlin')::date, and shifted by up to a day, as in
- * date_trunc('week', ts + interval '1 day').  PostgreSQL's own functions compute the value of
- * a step.  The functions receive few time values, which need not be in any row.
+ * Most times differ, but many of them have the same day or hour.  date_trunc(), date_bin() and the
+ * cast to date cut a time into steps.  Before the cut the time may be converted to and from a time
+ * zone, as in (ts AT TIME ZONE 'Europe/Berlin')::date, and shifted by up to a day, as in
+ * date_trunc('week', ts + interval '1 day').  PostgreSQL's own functions compute the value of a
+ * step.  The functions receive few time values, which need not be in any row.
  *
  * None of these functions decreases while each time zone keeps its offset from UTC.  So a span
  * of times has one value if both of its ends have the same value.  If the ends differ,
@@ -16,8 +16,9 @@
  *
  * If an offset changes within a span, the values of the span stay unknown, because a local hour may
  * occur twice, and a local day may not occur at all.  A conversion or an interval in the argument
- * of the cutting function shifts the span to other times.  So with two conversions, or with one
- * conversion of a local time, offsets must stay the same for some days before and after the span.
+ * of the cutting function shifts the span to other times.  So with two time zones, or with one time
+ * zone and an interval or a local time, offsets must stay the same for some days before and after
+ * the span.
  *
  * Functions are recognized by their OIDs.  A time zone is any expression without columns: a
  * constant, a parameter, or the session's time zone.  Abbreviations whose meaning has changed
@@ -104,11 +105,11 @@ struct TimeSteps
 	ExprState *state; /* the compiled call */
 	ExprContext *context;
 	KeyKind kind;         /* kind of the call's values */
-	const Node *searched; /* the part that was searched last, which is not searched again */
+	const Node *searched; /* an operand that was searched already, and is not searched again */
 	const Var *column;
 	bool shifted; /* an interval shifts the time */
 	int zones;
-	const Node *name[MOST_ZONES]; /* names of time zones; NULL: the session's */
+	const Node *name[MOST_ZONES]; /* names of time zones; NULL: the session's time zone */
 	ExprState *zone[MOST_ZONES];  /* the compiled names */
 	int64 margin; /* microseconds before and after a span in which offsets must not change */
 	int64 length; /* length in microseconds of the last step whose two ends were found; 0: none */
@@ -139,7 +140,7 @@ is_time(int64 input)
 	return input >= FIRST_TIME && input <= LAST_TIME;
 }
 
-/* True if date_bin() has a stride and an origin with which no result is out of range. */
+/* True if the stride and the origin of date_bin() are constants that keep all results in range. */
 static bool
 is_plain_bin(const Node *call)
 {
@@ -167,7 +168,10 @@ is_plain_shift(const Node *call)
 		   interval->time <= USECS_PER_DAY;
 }
 
-/* True if no argument but the time depends on the row, and bins and shifts are plain. */
+/*
+ * True if no argument except the time depends on the row.  date_bin() must also pass
+ * is_plain_bin(), and a shift must pass is_plain_shift().
+ */
 static bool
 is_plain(const Node *expr, const TimeFunction *function)
 {
@@ -333,7 +337,7 @@ TimeStepsCreate(Expr *expr, ExprContext *context)
 	return steps;
 }
 
-/* Prepare a run, since parameters may have changed. */
+/* Begin a run: forget the length of steps, because parameters may have changed. */
 void
 TimeStepsStart(TimeSteps *steps)
 {
@@ -343,9 +347,9 @@ TimeStepsStart(TimeSteps *steps)
 /* ---- where steps begin ---- */
 
 /*
- * The time zone of a name or an abbreviation; NULL: the changes of its offset are not known.  An
- * example is MSK, an abbreviation whose meaning has changed.  Near such a change PostgreSQL looks
- * up the zone by local time.
+ * The time zone of a name or an abbreviation; NULL: the times at which its offset changes are not
+ * known.  They are not known for an abbreviation whose meaning has changed, such as MSK.  Near the
+ * change of meaning PostgreSQL looks up the offset by local time.
  */
 static const pg_tz *
 zone_named(char *name)

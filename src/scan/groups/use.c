@@ -6,11 +6,11 @@
  * the page in one step, as a scan without GROUP BY adds a page.
  *
  * The memory limit is the limit of PostgreSQL's hash aggregation.  The memory of the groups is
- * checked after each page, and also after each group of a page, because one row may make a state
- * dense, and all groups of a page may be about to become dense.  If the groups exceed the limit,
- * the half of the groups that had no rows for the longest time is written to disk and freed.  A
- * written group is made again when it has further rows.  If any group was written, all other groups
- * are written after the last row, and the groups are merged one by one (spill.c).
+ * checked after each page, and also after each group of a page.  One row may make a state dense,
+ * and all groups of a page may be about to become dense.  If the groups exceed the limit, the half
+ * of the groups that had no rows for the longest time is written to disk and freed.  A written
+ * group is made again when it has further rows.  If any group was written, all other groups are
+ * written after the last row, and the groups are merged one by one (spill.c).
  *
  * If the written groups had hardly more than one row on average, rows are in random order, and
  * a group in memory rarely receives a second row.  Then the groups in memory stay.  Each new
@@ -24,10 +24,10 @@
  * can be written.  So the groups exceed the limit by much only if a single state is larger
  * than the limit.
  *
- * If no group is read twice, sketches and lists defer counting their keys until their group is
- * read.  In this case only one dense table exists at a time, and it is freed when the next group is
- * requested.  So the memory suffices for many more groups than if each group had a table.  A sketch
- * that is only written needs no table (pg/sketch_state.c).
+ * If no group is read twice, lists, and sketches that stay on the CPU, defer counting their keys
+ * until their group is read.  In this case only one dense table exists at a time, and it is freed
+ * when the next group is requested.  So the memory suffices for many more groups than if each group
+ * had a table.  A sketch that is only written needs no table (pg/sketch_state.c).
  *
  * src/scan/groups/use.c
  */
@@ -265,8 +265,8 @@ write_half(ScanGroups *groups, int done)
 }
 
 /*
- * Write a group if it was created for rows of the current page.  Returns false if the group is new but
- * has many rows: the group then stays in memory.  An older group is not written.
+ * Write a group if it was created for rows of the current page.  Returns false if the group is new
+ * but has many rows: the group then stays in memory.  An older group is not written.
  */
 static bool
 write_new(ScanGroups *groups, ScanGroup *group)
@@ -363,10 +363,10 @@ ScanGroupsAdd(ScanGroups *groups, PageTuples *tuples)
 /* ---- after the last row ---- */
 
 /*
- * True if the keys in an aggregate's buffer are counted only when its group is read.  If
- * groups are read only once, this is true for lists, so that only one list at a time has
- * tables of candidates.  All other states may be filled on a device, which must receive the
- * keys of all groups before the first group is read.
+ * True if the keys in an aggregate's buffer are counted only when its group is read.  This is
+ * true for states that defer counting.  If groups are read only once, it is true for all lists, so
+ * that only one list at a time has tables of candidates.  All other states may be filled on a
+ * device, which must receive the keys of all groups before the first group is read.
  */
 static bool
 counts_when_read(const ScanGroups *groups, const ScanAggregate *aggregate)
@@ -396,8 +396,8 @@ flush_groups(ScanGroups *groups)
 
 /*
  * End the run after the last row.  If groups were written, the other groups are written, too.
- * Returns the keys and batches of all groups, and the number of groups in memory or of written
- * groups.
+ * Returns the numbers of keys and batches of all groups.  "groups" is the number of groups if all
+ * are in memory, else "spilled" is the number of written groups.
  */
 ScanCounts
 ScanGroupsFlush(ScanGroups *groups)

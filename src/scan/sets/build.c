@@ -40,8 +40,8 @@
 #include "utils/wait_event.h"
 
 /*
- * Number of shards for each process.  With several shards all processes finish at about the
- * same time.
+ * Number of shards for each run.  With several shards for each run all processes finish at about
+ * the same time.
  */
 #define SHARDS_EACH 4
 
@@ -87,7 +87,7 @@ typedef struct RunHead
 struct SharedBuild
 {
 	Barrier barrier;
-	slock_t mutex;                     /* guards what processes write before the first barrier */
+	slock_t mutex;                     /* guards "leader", "count" and "runs" in the first phase */
 	bool leader;                       /* the leader is one of the processes */
 	uint32 count;                      /* number of runs */
 	dsa_pointer runs;                  /* the run that was put last; invalid: none */
@@ -384,9 +384,9 @@ build_sets(Build *build, int phase)
 }
 
 /*
- * End this process's part in building collections.  Afterwards each of its collections has the
- * rows of all processes, or none.  If shared memory is short, or the processes do not build
- * together, a collection keeps the rows of this process.
+ * Build the collections with the other processes, if "together".  Afterwards each collection of
+ * this process has the rows of all processes, or no rows.  If shared memory is short, or "together"
+ * is false, a collection keeps the rows of this process.
  */
 void
 SharedBuildSets(SharedBuild *shared, dsa_area *area, ScanAggregate *aggregate, int count,

@@ -6,19 +6,20 @@
  * used.  The store of many pairs is written to disk, which takes ten times as long as finding
  * the pairs.  This node returns pairs as they are found, so LIMIT ends the work early.
  *
- * The node replaces Function Scan if one of these functions is the only function in an item of
- * FROM, in a query that only reads.  The function is recognized by its C address.  The node's
+ * The node replaces Function Scan if qsets_pairs or qsets_nearest is the only function in an item
+ * of FROM, in a query that only reads.  The function is recognized by its C address.  The node's
  * parallel workers run while it returns rows, so the whole query must be in parallel mode, as with
  * Gather.  The plan requests parallel mode.  The executor does not enter parallel mode for a client
  * that fetches some rows at a time, and then the node starts no workers.  If the planner allows no
- * parallel mode (INSERT, cursors, PL/pgSQL loops), Function Scan stays.  In Function Scan
- * qsets_pairs may have workers during one call.
+ * parallel mode (INSERT, cursors, PL/pgSQL loops), Function Scan stays, unless
+ * max_parallel_workers_per_gather is 0.  In Function Scan qsets_pairs may have workers during one
+ * call.
  *
- * An argument may be a scalar subquery such as (SELECT qsets_agg(s, e) FROM t).  The executor
- * would copy its value into a tuple, which flattens a collection, and would read it again.
- * Both steps take a fifth of the time in which one process makes the collection.  If the subquery
- * is an aggregate without GROUP BY, it returns one row and keeps its value, so the node uses
- * this value without a copy.
+ * An argument may be a scalar subquery such as (SELECT qsets_agg(s, e) FROM t).  The executor would
+ * copy the collection into a tuple, which flattens it, and read it again.  Copying and reading
+ * together take a fifth of the time in which one process makes the collection.  If the subquery is
+ * an aggregate without GROUP BY, it returns one row and keeps its value, so the node uses this
+ * value without a copy.
  *
  * A rescan finds the pairs again.  Because of the declared cost of qsets_pairs, the planner
  * puts Materialize above the node if it expects many rescans.
@@ -210,7 +211,7 @@ rescan(CustomScanState *css)
 	ExecScanReScan(&css->ss);
 }
 
-/* End the workers before parallel mode ends.  No more rows are requested after that. */
+/* End the workers before parallel mode ends.  After shutdown() no more rows are requested. */
 static void
 shutdown(CustomScanState *css)
 {
@@ -263,7 +264,7 @@ static bool enabled = true;
 
 static set_rel_pathlist_hook_type previous_hook;
 
-/* The call of a function that returns pairs in an item of FROM, or NULL. */
+/* The call of an item of FROM that is one function, if the function returns pairs; else NULL. */
 static FuncExpr *
 call_of(const RangeTblEntry *rte)
 {

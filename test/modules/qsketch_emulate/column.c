@@ -144,7 +144,7 @@ passes(const qs_cuda_copy_rows *rows, const qb_tile *tile, uint32 i)
 	return pass;
 }
 
-/* A function that is called for each row that passes the tests and whose key is not NULL. */
+/* A function for each row that passes the tests, and whose key is not NULL or not needed. */
 typedef void (*EachRow)(void *context, const qs_cuda_copy_rows *rows, const qb_tile *tile,
 						uint32 i);
 

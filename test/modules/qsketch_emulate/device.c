@@ -29,7 +29,10 @@ void _PG_init(void);
 /* Random reads in 20 ms: a core makes about 25 million a second outside of its caches. */
 #define PIECE_WORK 500000
 
-/* Each byte from another device is copied twice and added once. */
+/*
+ * Bytes that one piece of a request merges.  Each byte of another device is copied twice and added
+ * once.
+ */
 #define MERGE_BYTES (4 << 20)
 
 /* The header of each allocation, in a cache line of its own. */
