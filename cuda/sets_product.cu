@@ -7,10 +7,10 @@
  * rows and 8 columns of 256 bits each.  A second kernel counts with the popc instruction, on
  * devices whose tensor cores do not multiply bits.  Tests compare both kernels.
  *
- * Floor: a multiprocessor multiplies about 2^13 bits per clock by tensor cores, and 2^9 bits (16
- * words) by popc.  Each block loads bits into shared memory, and computes a tile of counts, with a
- * side of QSET_TILE or, by popc, HALF.  If there are too few tiles to fill the device, several
- * blocks share a tile, each with a slice of the bits.
+ * Floor of the time: a multiprocessor multiplies about 2^13 bits per clock by tensor cores, and 2^9
+ * bits (16 words) by popc.  Each block loads bits into shared memory, and computes a tile of
+ * counts, with a side of QSET_TILE or, by popc, HALF.  If there are too few tiles to fill the
+ * device, several blocks share a tile, each with a slice of the bits.
  *
  * If all elements are chosen, the product is the paper's BI (section 3, naive: all bitmaps
  * resident).  If the frequent elements are chosen, the product is a part of method hybrid.

@@ -20,7 +20,7 @@
  * Least number of resident blocks of 1024 threads per multiprocessor, for which the compiler limits
  * the registers.  It is 2 if multiprocessors run 2048 threads.
  */
-#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ % 100 == 0 && __CUDA_ARCH__ <= 1030)
+#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ % 100 == 0 && __CUDA_ARCH__ <= 1000)
 #define BLOCKS_LEAST 2
 #else
 #define BLOCKS_LEAST 1

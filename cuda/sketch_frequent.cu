@@ -175,15 +175,11 @@ static qb_status
 start(qs_cuda_sketch *sk)
 {
 	qs_cuda_frequent *f = sk->frequent;
-	uint32_t rows[QS_ESTIMATE_STEPS];
+	uint32_t rows[QS_ESTIMATE_STEPS] = { 0 };
 
 	if (f->sampled > 0)
-	{
 		QS_TRY(qs_copy_now(sk->gpu, rows, steps_of(f), STEPS_BYTES, cudaMemcpyDeviceToHost));
-		f->least = qs_frequent_threshold(rows, (double) sk->total / (double) f->sampled, f->wanted);
-	}
-	if (f->sampled < QS_FREQUENT_FEW && f->least < qs_frequent_floor(sk->total, f->slots))
-		f->least = qs_frequent_floor(sk->total, f->slots);
+	f->least = qs_frequent_least(rows, f->sampled, sk->total, f->wanted, f->slots);
 	f->started = true;
 	return QB_OK;
 }

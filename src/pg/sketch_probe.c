@@ -630,8 +630,9 @@ name_of(const Probe *probe, Datum datum, bool stored, StoredName *name)
 }
 
 /*
- * Look up the keys on a device.  False: the caller must look up the keys.  If *sketch is the header
- * of a stored sketch that no device has cached, *sketch is set to the whole sketch.
+ * Look up the keys on a device.  False: the caller must look up the keys.  *sketch may be the header
+ * of a stored sketch.  If a device is wanted, but none has cached this sketch, *sketch is set to the
+ * whole sketch.
  */
 static bool
 ask_device(Probe *probe, Datum datum, bool stored, const qs_sketch **sketch, Batch *batch)

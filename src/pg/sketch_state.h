@@ -91,10 +91,14 @@ extern bool SketchHasFewKeys(const qs_sketch *sketch);
 extern void SketchMaterializeAdded(SketchState *expanded);
 extern PGDLLEXPORT void SketchMaterialize(SketchState *expanded);
 extern void SketchNewVersion(SketchState *expanded);
-extern void SketchMergeWaiting(SketchState *into, const DeferredSketch *deferred);
 extern PGDLLEXPORT SketchState *SketchForUpdate(MemoryContext aggregate, Datum datum);
 extern void SketchSetKey(SketchState *expanded, const KeyType *key);
 extern void SketchAddNow(SketchState *expanded, uint64 fingerprint, int64 weight);
+
+/* sketch_deferred.c */
+extern bool SketchDefer(SketchState *expanded, const qs_sketch *from);
+extern void SketchMergeDeferred(SketchState *expanded);
+extern void SketchFreeDeferred(SketchState *expanded);
 extern struct varlena *SketchOfDeferred(const SketchState *expanded);
 
 /* sketch_slices.c */

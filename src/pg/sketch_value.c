@@ -58,7 +58,10 @@ SketchOpenStored(qs_sketch *view, Datum datum)
 	return true;
 }
 
-/* Raise an error if the dense encoding would be larger than PostgreSQL can store. */
+/*
+ * Raise an error if PostgreSQL could not store the dense encoding, even with narrow counters and
+ * without high buckets.
+ */
 void
 SketchCheckStorable(const qs_params *params)
 {

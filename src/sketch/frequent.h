@@ -164,6 +164,24 @@ qs_frequent_floor(int64_t total, uint64_t slots)
 }
 
 /*
+ * Returns the threshold for "wanted" keys of a sketch with this total.  rows[] and "sampled" are the
+ * sampled rows, by step and in all.  If few rows were sampled, the threshold is at least
+ * qs_frequent_floor().
+ */
+static inline int64_t
+qs_frequent_least(const uint32_t *rows, uint64_t sampled, int64_t total, uint64_t wanted,
+				  uint64_t slots)
+{
+	int64_t least = 1;
+
+	if (sampled > 0)
+		least = qs_frequent_threshold(rows, (double) total / (double) sampled, wanted);
+	if (sampled < QS_FREQUENT_FEW && least < qs_frequent_floor(total, slots))
+		least = qs_frequent_floor(total, slots);
+	return least;
+}
+
+/*
  * Chooses which keys to collect: all keys, or only keys with counts above head->left_out.  keys[i]
  * is the number of keys with a count of step i.  Sets head->left_out and head->count, the number of
  * keys to collect.

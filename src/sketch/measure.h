@@ -91,7 +91,7 @@ typedef struct qs_noise
 	uint64_t buckets;         /* number of buckets read */
 	double repeats;           /* chance of equal masks, relative to masks drawn from all C(m, d) */
 	double mean;              /* expected noise */
-	double mean_weight;       /* weight of the estimate by mean in unbiased estimates */
+	double mean_weight;       /* weight of the difference of means in the mixture, 0 to 1 */
 	double *average_estimate; /* device part: average estimate, by ascending counts */
 	uint32_t counts;          /* number of counts in "average_estimate" */
 } qs_noise;

@@ -307,8 +307,6 @@ emulated_frequent_sample(qs_cuda_sketch *sketch, const uint64 *key, size_t count
 	for (i = 0; i < samples; i++)
 		sketch->rows[qs_step_of(qs_estimate(&sketch->sketch, key[i * (count / samples)]))]++;
 	sketch->sampled += samples;
-	sketch->head.least = qs_frequent_threshold(
-		sketch->rows, (double) sketch->sketch.total / Max(sketch->sampled, 1), sketch->wanted);
 	return QB_OK;
 }
 
@@ -336,10 +334,10 @@ emulated_frequent_count(qs_cuda_sketch *sketch, const uint64 *key, size_t count)
 
 	if (sketch->frequent == NULL)
 		return QB_NO_MEMORY;
+	if (!sketch->counting)
+		sketch->head.least = qs_frequent_least(sketch->rows, sketch->sampled, sketch->sketch.total,
+											   sketch->wanted, sketch->frequent_slots);
 	sketch->counting = true;
-	if (sketch->sampled < QS_FREQUENT_FEW)
-		sketch->head.least = Max(sketch->head.least,
-								 qs_frequent_floor(sketch->sketch.total, sketch->frequent_slots));
 	gpu_emulated_wait();
 	for (i = 0; i < count; i++)
 	{
