@@ -1,4 +1,5 @@
--- Makes the functions that bench-gpu-ring.sh calls, with the path of a :module.
+-- Makes the procedures that bench-gpu-ring.sh calls.  Run by bench-gpu-ring.sh with the path of the
+-- test module in :module.
 
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS qsketch;

@@ -80,7 +80,7 @@ extern bool ScanReturnsOneRow(const CustomScan *scan);
 
 typedef struct ColumnFamily ColumnFamily;
 
-/* families.c: why QSketchScan cannot do the query that was examined last; NULL: it can. */
+/* families.c: while add_paths() plans a query, why QSketchScan cannot do it; NULL: it can. */
 extern const char *scan_refusal;
 extern bool ScanRefuse(const char *reason);
 

@@ -72,7 +72,7 @@ extreme_values(void **state)
 	test_no_leak();
 }
 
-/* The example of the format's description.  These bytes must never change. */
+/* A stored collection of two sets.  These bytes must never change. */
 static void
 known_bytes(void **state)
 {

@@ -21,7 +21,7 @@
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 
-/* Bytes of staging memory, which is used only for data outside of the page-locked slots. */
+/* Bytes of staging memory on the device; also on the host, for data outside of page-locked slots. */
 #define STAGING_BYTES ((size_t) 8 << 20)
 
 /* Maximum number of values that one call of GpuFreePending() frees. */

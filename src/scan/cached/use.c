@@ -282,7 +282,7 @@ make_tests(const CachedRun *run, const ScanAggregate *aggregate, int count)
 	return tests;
 }
 
-/* Set the pages that were announced to other processes, but were not counted. */
+/* Set cached->uncounted to the pages that were announced to other processes but not counted. */
 static void
 note_uncounted(const CachedRun *run, GpuPages *announced_pages)
 {

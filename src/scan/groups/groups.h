@@ -169,7 +169,7 @@ typedef struct ScanGroup
 	GroupValue value[FLEXIBLE_ARRAY_MEMBER]; /* one for each field of the key */
 } ScanGroup;
 
-/* The group of a number that recently had rows.  It saves a lookup in "map". */
+/* A group that recently had rows, found by its key's bits without a lookup in "map". */
 typedef struct RecentGroup
 {
 	int64 bits;
