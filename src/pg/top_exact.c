@@ -5,7 +5,7 @@
  * GROUP BY counts all keys, although only few keys are wanted.  If the column has few keys, GROUP
  * BY is fast.  If all keys are about equally frequent, no method is faster than GROUP BY.  A sample
  * of the table shows whether one of these two cases holds (top_question.c).  If one of them holds,
- * GROUP BY runs.  In all other cases, two passes run:
+ * or if no sample can be taken, GROUP BY runs.  In all other cases, two passes run:
  *
  * 	1.  qtop_agg finds candidates C, and a bound b.
  * 	2.  GROUP BY counts exactly the rows whose key is in C.
@@ -19,8 +19,8 @@
  *
  * If keys are numbers, fingerprints are the keys themselves.  A frequent key usually becomes a
  * candidate while the sketch is almost empty, so its lower and upper bound are usually equal.  If
- * each remaining candidate has equal bounds, these bounds are the counts, and the second pass is
- * not needed.
+ * each remaining candidate has equal bounds, these bounds are the counts.  If in addition b < t or
+ * b = 0, the second pass is not needed.
  *
  * If b >= t and b > 0, too many keys are about equally frequent for that sketch.  A third pass
  * runs:
@@ -40,8 +40,8 @@
  * that are not negative.  Keys whose weights sum to 0 are not returned.  The first pass also counts
  * rows of negative weight.  If such rows exist, GROUP BY adds up the weights of all keys.
  *
- * If a GPU has cached the column, and its keys are numbers, the GPU's counts are returned without
- * any pass (src/scan/cached/exact.c).
+ * If keys are numbers, no weights are given, and a GPU has cached at least half of the column's
+ * pages, the GPU can count the keys without any pass (src/scan/cached/exact.c).
  *
  * All passes must see the same rows.  So the function is STABLE, and reads with the snapshot of the
  * calling query.  If that snapshot is too old for the tables, all passes use one new snapshot
@@ -131,14 +131,14 @@ typedef struct ExtensionObjects
 	Oid estimate;
 } ExtensionObjects;
 
-/* The result of the second or third pass, whose rows are in SPI_tuptable. */
+/* The result of count_rows(), whose rows are in SPI_tuptable. */
 typedef struct Answer
 {
 	uint64 rows;
 	int64 last; /* count of the n-th row; 0: fewer rows */
 } Answer;
 
-/* Return the size in MB of a sketch with about as many counters as rows, but at most LARGEST_MB. */
+/* Return the size in MB of a sketch: at least ROW_BYTES for each row, but at most LARGEST_MB. */
 static int
 size_for(double rows)
 {
@@ -351,14 +351,18 @@ count_all(const TopQuestion *q)
 	return count_rows(q, NULL, NULL, NULL);
 }
 
-/* Third pass: count the keys whose estimate is at least "least". */
+/*
+ * Third pass: count the keys whose estimate is at least "least".  The query gets the sketch with
+ * tables, because an estimate from a large compact sketch takes ten times as long.
+ */
 static Answer
 count_estimated(const TopQuestion *q, const ExtensionObjects *objects, const TopSample *sample,
 				TopState *top, int64 least)
 {
 	ExtensionCall call = { objects->estimate, list_make2(parameter(objects->sketch), NULL),
 						   q->name };
-	ParamListInfo values = value_of(objects->sketch, PointerGetDatum(SketchFlatten(&top->sketch)));
+	SketchState *sketch = SketchCopy(CurrentMemoryContext, &top->sketch);
+	ParamListInfo values = value_of(objects->sketch, EOHPGetRODatum(&sketch->keyed.header));
 	char *condition =
 		psprintf("$1 OPERATOR(pg_catalog.>=) " INT64_FORMAT "::pg_catalog.int8", least);
 
@@ -405,8 +409,8 @@ put_answer(TopOutput *output, Answer answer)
 }
 
 /*
- * True if the bounds of all candidates are exact counts, and the n most frequent keys are
- * candidates.
+ * True if keys are numbers, the bounds of all candidates are exact counts, and the n most frequent
+ * keys are candidates.
  */
 static bool
 is_counted(const TopQuestion *q, const qs_top *top)
@@ -473,9 +477,9 @@ answer_from_cached(TopOutput *output, const TopQuestion *q)
 }
 
 /*
- * Run the passes.  Each pass is planned separately, so a table may be attached as a partition
- * between two passes.  If the snapshot is too old for the new partition, a single query counts all
- * keys.
+ * Run the second pass and, if necessary, the third pass.  Each pass is planned separately, so a
+ * table may be attached as a partition between two passes.  If the snapshot is too old for the new
+ * partition, a single query counts all keys.
  */
 static Answer
 count_by_passes(const TopQuestion *q, const ExtensionObjects *objects, const TopSample *sample,
