@@ -89,8 +89,8 @@ struct qset_strip
 };
 
 /*
- * A product processes its rows and columns in tiles of QSET_TILE, and its bits in steps of
- * QSET_BIT_WORDS words.
+ * The numbers of rows and columns of a product are rounded up to multiples of QSET_TILE, and its
+ * bits to multiples of QSET_BIT_WORDS words.
  */
 #define QSET_TILE      128
 #define QSET_BIT_WORDS 16

@@ -8,8 +8,9 @@
  * search for the pairs of sets that pass a filter.  Every method returns the pairs that
  * src/sets/pairs.h returns, in the order of src/sets/pairs.h.
  *
- * Limits: a collection has at most QSET_MAX_SETS sets, and at most 2^32 - 2 elements (QB_TOO_MANY).
- * Collections and the methods' tables must fit into the device's memory (QB_NO_MEMORY).
+ * Limits: a collection has at most QSET_MAX_SETS sets, QSET_MAX_UNIVERSE distinct elements, and
+ * 2^32 - 2 elements of all sets together (QB_TOO_MANY).  Collections and the methods' tables must
+ * fit into the device's memory (QB_NO_MEMORY).
  *
  * Statuses and errors are as in qs_cuda.h.
  *
@@ -78,11 +79,11 @@ extern "C"
 		uint64_t row_count; /* number of rows to search; 0: all from first_row on */
 		uint64_t heavy;     /* hybrid: least degree of elements with columns of bits; 0: by cost */
 		qset_product product; /* for tests */
-		uint64_t strip_rows;  /* rows of a strip; 0: chosen by memory and time */
-		uint64_t pair_room;   /* capacity for pairs on the device; 0: the default */
+		uint64_t strip_rows;  /* limit of a strip's rows, rounded to tiles; 0: by memory and time */
+		uint64_t pair_room;   /* capacity for pairs, at least the number of columns; 0: default */
 	} qset_cuda_request;
 
-	/* Statistics of a search.  Times are measured on the device, in ms. */
+	/* Statistics of a search.  Times are in ms, and all but expected_ms are measured. */
 	typedef struct qset_cuda_report
 	{
 		int method;
@@ -110,8 +111,8 @@ extern "C"
 	/*
 	 * Fetch the next pairs, at most "room", in the order of qset_job_next().  With "top" pairs are
 	 * directed; see qset_finish_top().  A call waits for at most one strip, which takes up to about
-	 * 50 ms, and stops waiting when "patience" returns false.  So a call may return no pairs
-	 * although the search is not over.
+	 * 50 ms, and for one piece of a strip.  It stops waiting for the strip when "patience" returns
+	 * false.  A call may return no pairs although the search is not over.
 	 */
 	extern qb_status
 	qset_cuda_pairs_wait(qset_cuda_pairs *pairs, bool (*patience)(void), qset_pair *out,
@@ -199,7 +200,7 @@ extern "C"
 		qb_status (*get)(const qset_cuda_memberships *memberships, qset_cuda_array array,
 						 uint64_t first, uint64_t count, void *to);
 
-		/* Return the bytes of device memory: of the rows, or after sort() of the collection. */
+		/* Return the bytes of device memory that the rows use, or after sort() the collection. */
 		uint64_t (*bytes)(const qset_cuda_memberships *memberships);
 
 		/* Make a collection of the sorted rows, on their device; *to is NULL after an error. */

@@ -5,11 +5,12 @@
  *
  * An event is a list entry that adds 1 to a counter.  The events of lists of 32 and more entries
  * are distributed evenly over the block's warps.  Most lists are shorter, and their events are
- * distributed over the lanes of one warp.  Within one collection only later columns are counted.
+ * distributed over the lanes of one warp.  With "tail" only columns behind the row are counted.
  * Their entries follow the row's entry in each list.
  *
  * Counters have 4 bytes, because atomicAdd() does not support smaller integers.  If the counters of
- * all columns do not fit into shared memory, a unit has only a block of the columns.
+ * all columns need more than about half of the shared memory of a block, a unit has only some of
+ * the columns.
  *
  * cuda/sets_lists.cuh
  */
@@ -205,8 +206,8 @@ walk_short(const Set *list, uint32_t at, uint32_t length, uint32_t *counter)
 }
 
 /*
- * The long lists of a block, one per thread: the start of each list, and the number of events up to
- * its end.
+ * The long lists of a block, one per thread.  at[] has the start of each list.  end[] has the
+ * number of events of this list and of all lists before it.
  */
 struct batch
 {

@@ -13,10 +13,10 @@
  * If both heads are equal, it consumes a's head and counts a common element.  So no element is
  * counted twice where slices, pieces or shards meet.  NOTHING follows the last element of a set.
  *
- * Floor: each element is read once, 4 bytes.  A step takes 9 instructions and one read of shared
- * memory.  Of the 32 reads of a warp, the fullest bank serves 3.5 on average.  Filling the rings,
- * and finding where shards and slices begin, takes more instructions than the steps.  A warp waits
- * for memory two fifths of its time.
+ * Floor: each element is read once, 4 bytes.  A step takes 9 instructions, one of which reads
+ * shared memory.  Of the 32 reads of a warp, the fullest bank serves 3.5 on average.  Filling the
+ * rings, and finding where shards and slices begin, takes more instructions than the steps.  A warp
+ * waits for memory two fifths of its time.
  *
  * cuda/sets_path.cuh
  */

@@ -3,12 +3,14 @@
  *		Counts the pairs of one row at a time from the inverted index, and writes the pairs that
  *		pass the filter.
  *
- * A thread block processes a unit: a row and a block of columns, with a counter for each column in
- * shared memory.  It counts the entries of the lists of the row's elements, adds the strip's
- * counts, and writes the pairs that pass.  The paper's sf-gssjoin (section 3) adds to a triangle of
- * counters in global memory instead.  Floor: one atomic addition to shared memory for each event (a
- * pair of equal elements).  Each of the 32 banks makes one addition per clock.  The columns of
- * events are random, so the fullest bank makes 3.5 of a warp's 32 additions on average.
+ * A thread block processes a unit: a row and a block of columns.  If the method has lists, the
+ * block counts the entries of the lists of the row's elements, with a counter for each column in
+ * shared memory.  The paper's sf-gssjoin (section 3) adds to a triangle of counters in global
+ * memory instead.  Then the block adds the strip's counts, and writes the pairs that pass.
+ *
+ * Floor: one atomic addition to shared memory for each event (a pair of equal elements).  Each of
+ * the 32 banks makes one addition per clock.  The columns of events are random, so the fullest bank
+ * makes 3.5 of a warp's 32 additions on average.
  *
  * SQL: qsets_pairs() and qsets_nearest(), by any method.
  *

@@ -14,7 +14,7 @@
 
 /*
  * Limits: bytes of a strip's counts, pairs on the device, units of a strip, and pairs that a launch
- * counts.
+ * counts.  A strip of QSET_TILE rows, or the pairs of one row, may exceed a limit.
  */
 #define MOST_STRIP   (UINT64_C(2) << 30)
 #define MOST_PAIRS   (UINT64_C(1) << 22)
@@ -96,8 +96,8 @@ alloc_bits(qset_cuda_pairs *p, uint64_t words)
 }
 
 /*
- * Allocate the bit matrices.  Their number of columns follows from the number of elements of each
- * degree.
+ * Allocate the bit matrices.  For hybrid their number of columns is the number of elements of at
+ * least the degree heavy_degree, and for bitmap the number of all elements.
  */
 static qb_status
 open_bits(qset_cuda_pairs *p)
@@ -225,8 +225,8 @@ open_table(qset_cuda_pairs *p)
 
 /*
  * Choose how rows are counted.  The best pairs of a row are chosen among all its columns.  So if
- * "top" is set and the counters of all columns do not fit into shared memory, the counts are first
- * written to the strip.
+ * "top" is set and a unit cannot have counters of all columns, the counts are first written to the
+ * strip.
  */
 static void
 plan_rows(qset_cuda_pairs *p)
@@ -551,7 +551,10 @@ is_over(const qset_cuda_pairs *p)
 	return p->taken == p->ready && !p->running && !has_pieces(p) && is_last(p);
 }
 
-/* Start the next strip without waiting, unless the last strip still runs or has pairs left. */
+/*
+ * Start the next strip without waiting, if there is one, unless the last strip still runs or has
+ * pairs left.
+ */
 static qb_status
 start_next(qset_cuda_pairs *p)
 {
@@ -561,9 +564,7 @@ start_next(qset_cuda_pairs *p)
 	return start_strip(p);
 }
 
-/*
- * Set *ready to whether the strip or piece is finished, so that take_next() need not wait for it.
- */
+/* Set *ready to false if the device still works on a strip, and to true if not. */
 static qb_status
 check_ready(qset_cuda_pairs *p, bool *ready)
 {

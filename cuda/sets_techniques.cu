@@ -350,7 +350,7 @@ launch_merge(qs_cuda *gpu, const pairs *t, uint64_t largest)
 	QS_TRY(qs_grid(gpu, merge_pairs, 32 * PATH_WARPS, 0, UINT64_MAX, &grid));
 	slices = (uint64_t) grid * PATH_WARPS / all;
 	slices = slices < most ? slices : most;
-	/* enough slices that a shard's count fits in 32 bits */
+	/* enough slices that a shard's number of steps fits in 32 bits */
 	slices = slices > largest >> 31 ? slices : (largest >> 31) + 1;
 	merge_pairs<<<grid, 32 * PATH_WARPS, 0, gpu->stream>>>(*t, (uint32_t) slices);
 	return qs_launched(gpu);

@@ -10,8 +10,8 @@
  * Kernels take high buckets of multilevel, but cannot allocate memory.  So before each launch the
  * host allocates all high buckets that the launch could take; see reserve_high().
  *
- * SQL: qsketch_agg() and lookups of arrays make sketches on a GPU (fill_masks).  2^32 or more rows
- * need widen_counters.
+ * SQL: qsketch_agg() and lookups of arrays make sketches on a GPU (fill_masks).  A total weight of
+ * 2^32 or more needs widen_counters.
  *
  * cuda/sketch.cu
  */
@@ -43,8 +43,8 @@ static const qs_cuda_ops *const ops[] = { NULL,
 static_assert(sizeof(ops) / sizeof(ops[0]) == QS_STRUCTURES, "every structure has operations");
 
 /*
- * Return the bytes of the table.  In multilevel only high buckets have wide counters, so all tables
- * have equal size.
+ * Return the bytes of the table.  In multilevel only high buckets have wide counters, so the size
+ * of the table does not depend on "wide".
  */
 static size_t
 table_bytes_of(const qs_cuda_sketch *sk, bool wide)
@@ -313,6 +313,18 @@ loose_buckets(const qs_cuda_sketch *sk, uint64_t keys, bool bulk)
 	return bulk ? threads : (wanted < threads ? wanted : threads) / 32;
 }
 
+/* Return an upper limit of the unused high buckets of all launches that qs_cuda_prepare() is for. */
+static uint64_t
+loose_of_pieces(const qs_cuda_sketch *sk, uint64_t keys, uint64_t piece)
+{
+	uint64_t each = keys < piece ? keys : piece;
+	bool bulk = qs_wants_bulk(sk, each);
+	/* by bulk: one launch for hot keys, and one for each slice (qs_insert_fastest()) */
+	uint64_t launches = bulk ? 1 + qs_ceil_div(each, qs_bulk_most(sk)) : 1;
+
+	return keys == 0 ? 0 : qs_ceil_div(keys, each) * launches * loose_buckets(sk, each, bulk);
+}
+
 /*
  * Return an upper limit of the buckets that need a high bucket.  A bucket needs a high bucket when
  * one of its counters reaches 256.
@@ -349,7 +361,9 @@ qs_make_high_room(qs_cuda_sketch *sk, uint64_t loose)
 
 	if (room <= sk->high_room)
 		return QB_OK;
-	status = qs_grow_high(sk, used, 2 * (used + owners) + (ahead < most ? ahead : most));
+	if (ahead > most)
+		ahead = most > loose ? most : loose;
+	status = qs_grow_high(sk, used, 2 * (used + owners) + ahead);
 	return status == QB_NO_MEMORY ? qs_grow_high(sk, used, room) : status;
 }
 
@@ -388,7 +402,7 @@ qs_insert_keys(qs_cuda_sketch *sk, const qs_batch *b)
 }
 
 qb_status
-qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys, bool bulk)
+qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys, uint64_t piece)
 {
 	uint64_t ever = sk->ever;
 	qb_status status = QB_OK;
@@ -400,7 +414,7 @@ qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys, bool bulk)
 		QS_TRY(qs_widen(sk));
 	sk->ever += (uint64_t) weight;
 	if (qs_is_multilevel(sk))
-		status = reserve_high(sk, loose_buckets(sk, keys, bulk));
+		status = reserve_high(sk, loose_of_pieces(sk, keys, piece));
 	if (status != QB_OK)
 		sk->ever = ever;
 	return status;
@@ -480,8 +494,8 @@ qs_cuda_read_is_ready(qs_cuda_sketch *sk)
 }
 
 /*
- * Read the number of high buckets of a prepared sketch.  Does not wait for kernels of other
- * sketches.
+ * Read the number of high buckets of a prepared sketch.  Does not wait for kernels that were queued
+ * after the preparation.
  */
 static qb_status
 read_live(qs_cuda_sketch *sk, uint64_t *live)
@@ -567,7 +581,7 @@ qs_cuda_merge_begin(qs_cuda_sketch *into, const qs_params *from, int64_t total)
 	if (total > INT64_MAX - into->total)
 		return QB_TOTAL_OVERFLOW;
 	QS_TRY(qs_cuda_enter(into->gpu));
-	QS_TRY(qs_cuda_prepare(into, total, 0, false));
+	QS_TRY(qs_cuda_prepare(into, total, 0, 0));
 	into->total += total;
 	return QB_OK;
 }

@@ -102,10 +102,12 @@ qs_high_bytes(bool wide)
 
 /*
  * Prepare a sketch for more weight: check for overflow, widen counters, and allocate high buckets;
- * see qs_prepare().  "weight" is the weight of "keys" keys, which are added by bulk or directly.
- * If "keys" is 0, "weight" is the total of a sketch to be merged.
+ * see qs_prepare().  "weight" is the weight of "keys" keys, which are added in pieces of at most
+ * "piece" keys.  All launches for these keys together have enough high buckets, so that none of
+ * them runs out of memory when other keys were already added.  If "keys" is 0, "weight" is the
+ * total of a sketch to be merged.
  */
-extern qb_status qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys, bool bulk);
+extern qb_status qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys, uint64_t piece);
 
 /*
  * Allocate the high buckets that a launch may take.  Call this before each launch that adds up to

@@ -413,7 +413,7 @@ __launch_bounds__(FINE_BLOCK, RESIDENT)
 	__shared__ typename block_sum<FINE_BLOCK>::TempStorage sum;
 	uint32_t partitions = 1u << p.log2_fine;
 	uint32_t shift = p.log2_buckets + p.tag_bits;
-	uint32_t lanes = p.coarse > 256 ? 8 : p.coarse > 64 ? 16 : 32; /* about half a run's length */
+	uint32_t lanes = p.coarse > 256 ? 8 : p.coarse > 64 ? 16 : 32; /* at most a run's mean length */
 	uint32_t total;
 
 	for (uint32_t i = threadIdx.x; i < partitions; i += FINE_BLOCK)

@@ -5,11 +5,11 @@
  * Adding a key directly costs a random access to device memory.  For a large batch, sketch_bulk.cu
  * orders the keys by the tiles of the table.  A tile is a range of buckets whose counts fit into
  * shared memory.  A block counts the keys of a tile in shared memory, with counters of 16 bits, and
- * adds the counts to the table.  So all accesses to device memory are long runs.
+ * adds the counts to the table.  So keys and tables are read and written in long runs.
  *
- * Floor: 24 bytes per key.  The key has 8 bytes, and each of the two partitioning passes writes an
- * item of 4 bytes, which is read later.  In addition, each batch reads and writes the table once:
- * 64 bytes for each bucket of 32 bytes, divided by the keys per bucket.
+ * Floor: 24 bytes per key (thread: per key and row).  The key has 8 bytes, and each of the two
+ * partitioning passes writes an item of 4 bytes, which is read later.  In addition, each batch
+ * reads and writes each bucket of the table once.
  *
  * A counter of 16 bits cannot overflow, because no more than 65535 keys are
  * counted before the counts are added to the table.
@@ -298,7 +298,7 @@ qs_add_tiles(qs_cuda *gpu, const qs_view *v, const qs_partitioned *p)
 
 /*
  * The qs_cuda_ops of a structure.  Narrow and Wide are its tables with counters of 4 and 8 bytes.
- * Each has an adder, a tile, and least() for queries.  Narrow also has merge().
+ * Each has an adder, a tile, and least() for queries.  Narrow::merge() merges tables of any width.
  */
 template <typename Narrow, typename Wide> struct qs_structure_ops
 {

@@ -45,7 +45,8 @@ extern "C"
 
 	/*
 	 * Copy an owned sketch or a view to the device.  An explicit sketch becomes dense.  Only the
-	 * slim table of a full sf sketch is copied.  QB_WRONG_PART: an sf sketch has no slim table.
+	 * slim table of a full sf sketch is copied.  QB_WRONG_PART: an sf sketch is explicit, or has no
+	 * slim table.
 	 */
 	extern qb_status qs_cuda_load(qs_cuda *gpu, const qs_sketch *from, qs_cuda_sketch **sketch);
 
@@ -57,8 +58,8 @@ extern "C"
 	extern qb_status qs_cuda_prepare_read(qs_cuda_sketch *sketch);
 
 	/*
-	 * True if the device has prepared the tables, so that qs_cuda_freeze() does not wait for work
-	 * of other requests.
+	 * False while the work of qs_cuda_prepare_read() is queued or runs.  qs_cuda_freeze() would
+	 * then wait for this work, and for earlier work of other requests.
 	 */
 	extern bool qs_cuda_read_is_ready(qs_cuda_sketch *sketch);
 

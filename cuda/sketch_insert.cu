@@ -28,17 +28,17 @@ insert(qs_cuda_sketch *sk, const qs_batch *b)
 }
 
 /*
- * Check whether keys with this sum of weights may be added.  If so, prepare the sketch for the
- * keys, and add the sum to its total.
+ * Check whether "count" keys with this sum of weights may be added.  If so, prepare the sketch for
+ * the keys, which come in pieces of at most "piece" keys, and add the sum to its total.
  */
 static qb_status
-start_insert(qs_cuda_sketch *sk, int64_t sum, uint64_t count)
+start_insert(qs_cuda_sketch *sk, int64_t sum, uint64_t count, uint64_t piece)
 {
 	if (qs_has_fat(sk->params.structure))
 		return QB_READ_ONLY;
 	if (sum < 0)
 		return QB_TOTAL_OVERFLOW;
-	QS_TRY(qs_cuda_prepare(sk, sum, count, qs_wants_bulk(sk, count)));
+	QS_TRY(qs_cuda_prepare(sk, sum, count, piece));
 	sk->total += sum;
 	return QB_OK;
 }
@@ -49,8 +49,8 @@ qs_cuda_insert(qs_cuda_sketch *sk, const uint64_t *key, const int64_t *weight, s
 	qs_host_batch b;
 
 	QS_TRY(qs_cuda_enter(sk->gpu));
-	QS_TRY(start_insert(sk, qs_weight_sum(weight, count), count));
 	b = qs_describe(key, weight, NULL, 0, count);
+	QS_TRY(start_insert(sk, qs_weight_sum(weight, count), count, qs_piece_keys(sk->gpu, &b)));
 	return qs_for_pieces(
 		sk->gpu, &b, [&](const qs_batch *ready, uint64_t, void *) { return insert(sk, ready); });
 }
@@ -80,7 +80,7 @@ qs_cuda_insert_all(qs_cuda_sketch *sk, const qs_cuda_keys *run, int runs)
 	}
 	if (count > qs_piece_keys(gpu, b))
 		return QB_NO_MEMORY;
-	QS_TRY(start_insert(sk, sum, count));
+	QS_TRY(start_insert(sk, sum, count, count));
 	slot = &gpu->slot[qs_next_slot(gpu)];
 	QS_TRY(qs_fill_slot(gpu, slot, b, runs, &ready));
 	QS_TRY(insert(sk, &ready));
@@ -96,7 +96,7 @@ qs_cuda_insert_device(qs_cuda_sketch *sk, const uint64_t *key, size_t count)
 	QS_TRY(qs_cuda_enter(sk->gpu));
 	if (count == 0)
 		return QB_OK;
-	QS_TRY(start_insert(sk, (int64_t) count, count));
+	QS_TRY(start_insert(sk, (int64_t) count, count, count));
 	return insert(sk, &b);
 }
 

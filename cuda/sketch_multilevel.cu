@@ -187,8 +187,8 @@ is_unmaterialized(uint32_t old, uint32_t bits, uint64_t weight)
 }
 
 /*
- * Return the high index of a lane's bucket if "asks" is true, and 0 if not.  All lanes of a warp
- * must call this.  "spare" is equal in all lanes.
+ * If "asks" is true, return the high index of a lane's bucket, as take_high() does.  If not, return
+ * 0.  All lanes of a warp must call this function.  "spare" is equal in all lanes.
  */
 __device__ __forceinline__ uint32_t
 high_index_of_lane(const high_access &high, uint32_t *low, bool asks, uint32_t &spare)
@@ -209,7 +209,7 @@ high_index_of_lane(const high_access &high, uint32_t *low, bool asks, uint32_t &
 
 /*
  * Add the keys of a warp.  The atomics of all rounds are issued before the first result is used, so
- * each lane has eight transactions in flight.  Returns the new "spare", which is equal in all
+ * each lane has up to eight atomics in flight.  Returns the new "spare", which is equal in all
  * lanes.
  */
 template <bool ONES>
@@ -415,8 +415,9 @@ struct multilevel_tile
 /*
  * ---- work on all buckets of a multilevel sketch: merging, renumbering ----
  *
- * A warp processes a bucket, and lane i processes counter i, so accesses to a bucket are coalesced.
- * Floor: each low and each high bucket is read once, and written once if it changes.
+ * To merge or renumber, a warp processes a bucket, and lane i processes counter i.  So accesses to
+ * a bucket are coalesced.  Floor: each low and each high bucket is read once, and written once if
+ * it changes.
  */
 
 /* Return the number of a bucket's high bucket, or -1 if it has none. */

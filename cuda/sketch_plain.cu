@@ -13,8 +13,8 @@
  *
  * Insert: M lanes share a key, one lane for each counter of the bucket.  One instruction changes
  * the d counters that the mask selects, without reading them (RED).  Floor per key: 8 bytes of key
- * and one atomic transaction for each 32-byte sector with a selected counter.  sub_warp has 1 such
- * sector; half_warp and warp with d = 3 have 1.8 and 2.37 on average.
+ * and one atomic transaction for each 32-byte sector with a selected counter.  With counters of 4
+ * bytes sub_warp has 1 such sector; half_warp and warp with d = 3 have 1.8 and 2.37 on average.
  *
  * Query: a thread processes a key.  Two loads of 16 bytes read a bucket of one sector.  In larger
  * buckets only the selected counters are read, with four loads in flight.  Floor per key: 8 bytes
@@ -31,8 +31,8 @@
 #define GATHER 4
 
 /*
- * Add counters, a thread per counter, with coalesced accesses.  Floor: each counter is read once
- * and written once.
+ * Add counters, a thread per counter, with coalesced accesses.  Floor: each counter of both tables
+ * is read once, and each counter of "into" is written once.
  */
 template <typename Into, typename From>
 __global__ void

@@ -9,6 +9,8 @@
  * the device, and all its memory must become free.  The test compares the free memory of the whole
  * device, so no other program may use the device.
  *
+ * The test also inserts into a sketch under memory limits.
+ *
  * test/gpu/faults.c
  */
 #include "support.h"
@@ -18,6 +20,9 @@
 #include "gpu_extra.h"
 
 #define KEYS 20000
+
+/* Bytes by which the limit of fail_by_limit() grows. */
+#define LIMIT_STEP ((size_t) 1 << 20)
 
 static long calls_left; /* calls that succeed before one fails; negative: no call fails */
 static int failures;
@@ -333,12 +338,44 @@ fail_for_real(void)
 		   "open", 0, "device 1000 can be opened");
 }
 
+/*
+ * Insert into an empty sketch, with more and more free memory until the insert succeeds.  An insert
+ * that is refused must not have added any key, so a second insert makes the whole sketch.  Returns
+ * the number of refused inserts.
+ */
+static long
+fail_by_limit(qs_cuda_bulk bulk)
+{
+	long refused = 0;
+	bool done = false;
+
+	open_fixture(QS_MULTILEVEL, bulk);
+	for (size_t spare = 0; !done; spare += LIMIT_STEP)
+	{
+		qs_cuda_sketch *sk;
+		qs_sketch now;
+
+		CHECK(qs_cuda_create(f.gpu, qs_cuda_params(f.sk), &sk) == QB_OK);
+		qs_cuda_limit(f.gpu, qs_cuda_used(f.gpu) + spare);
+		done = qs_cuda_insert_device(sk, f.device_key, KEYS) == QB_OK;
+		qs_cuda_limit(f.gpu, UINT64_MAX);
+		refused += !done;
+		CHECK(done || qs_cuda_insert_device(sk, f.device_key, KEYS) == QB_OK);
+		CHECK(qs_cuda_fetch(sk, &now, &test_memory) == QB_OK);
+		expect(same_bytes(&now, &f.full), "insert with a memory limit", refused, "sketch differs");
+		qs_free(&now);
+		qs_cuda_destroy(sk);
+	}
+	close_fixture();
+	return refused;
+}
+
 int
 main(void)
 {
 	static const int structures[] = { QS_SUB_WARP, QS_MULTILEVEL, QS_THREAD };
 	qs_cuda_error error;
-	long calls = 0;
+	long calls = 0, refused;
 
 	calls_left = -1;
 	if (qs_cuda_device_count(&error) == 0)
@@ -359,8 +396,10 @@ main(void)
 			calls += fail_each(&operations[i], structures[s], QS_BULK_AUTO);
 			calls += fail_each(&operations[i], structures[s], QS_BULK_ALWAYS);
 		}
+	refused = fail_by_limit(QS_BULK_NEVER) + fail_by_limit(QS_BULK_ALWAYS);
 	fail_for_real();
 	cudaFree(f.device_key);
-	printf("faults: %ld calls failed one by one, %d failures\n", calls, failures);
+	printf("faults: %ld calls failed one by one, %ld inserts had too little memory, %d failures\n",
+		   calls, refused, failures);
 	return failures != 0;
 }
