@@ -2,12 +2,12 @@
  * sets_scan.c
  *		All pairs of sets: pulls pairs from the prepared input, or from a GPU.
  *
- * The collections are read and measured, and the cheapest method is chosen.  The input is written
- * into one block in the form that this method needs.  The search then needs only the block, the ids
- * of the sets and one row of counters.  This process pulls pairs from the block in batches.  For a
- * large input, parallel workers help (sets_parallel.c).  A GPU can also find the pairs, and may
- * have cached the collection in an earlier query.  The pairs and their order do not depend on the
- * process or device that finds the pairs.
+ * The collections are read and measured.  Unless the caller names a method, the cheapest method is
+ * chosen.  The input is written into one block in the form that this method needs.  The search then
+ * needs only the block, the ids of the sets and one row of counters.  This process pulls pairs from
+ * the block in batches.  For a large input, parallel workers help (sets_parallel.c).  A GPU can
+ * also find the pairs, and may have cached the collection in an earlier query.  The pairs and their
+ * order do not depend on the process or device that finds the pairs.
  *
  * src/pg/sets_scan.c
  */
@@ -19,7 +19,7 @@
 #include "sets/collection.h"
 #include "utils/memutils.h"
 
-/* Raise an error if the two collections have elements of different key families or widths. */
+/* Raise an error unless the elements of the two collections can be compared. */
 static void
 check_keys(const qset_request *request)
 {
@@ -76,8 +76,8 @@ end_activity(void *activity)
 }
 
 /*
- * Report the scan's progress until the current context is reset.  From now on the scan's pairs are
- * counted in qsketch_stat.
+ * Report the scan's progress until the scan is closed, or the current context is reset.  From now
+ * on the scan's pairs are counted in qsketch_stat.
  */
 void
 PairScanShow(PairScan *scan)
@@ -195,9 +195,13 @@ open_on_gpu(PairScan *scan, GpuPairsSource *source, Datum rows)
 {
 	uint64 elements;
 
-	if (source->request->filter.order != QSET_BY_JACCARD ||
-		!find_source(scan, source, rows, &elements) || !GpuWantsPairs(elements, scan->why))
+	if (!find_source(scan, source, rows, &elements) || !GpuWantsPairs(elements, scan->why))
 		return false;
+	if (source->request->filter.order != QSET_BY_JACCARD)
+	{
+		strlcpy(scan->why, "a GPU orders pairs only by the Jaccard index", sizeof(scan->why));
+		return false;
+	}
 	if (source->origin == PAIRS_READ)
 		check_keys(source->request);
 	scan->gpu = GpuPairsOpen(source, scan->why);
@@ -248,8 +252,8 @@ open_on_cpu(PairScan *scan, const qset_request *request)
 /*
  * Open the scan of a request.  If "place" is PAIRS_READ, this process has read the collections of
  * the request, and the scan is always opened.  If "place" has another value, this process has not
- * read the only collection, whose value is "rows".  False: no GPU can search the collection at this
- * place, so the caller must read the collection.
+ * read the only collection, whose value is "rows".  False: no GPU searches a collection of this
+ * origin, and the caller must open the scan with another value of "place".
  */
 bool
 PairScanOpen(PairScan *scan, const qset_request *request, GpuPairsOrigin place, Datum rows)
@@ -360,7 +364,10 @@ PairScanFill(PairScan *scan)
 	return !scan->complete;
 }
 
-/* End the workers, or the search on a GPU.  The scan's memory stays until its context is reset. */
+/*
+ * End the workers or the search on a GPU, and stop reporting progress.  The scan's memory stays
+ * until its context is reset.
+ */
 void
 PairScanClose(PairScan *scan)
 {
