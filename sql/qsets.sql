@@ -1,7 +1,7 @@
 --
 -- Sets as arrays, sorted or not.  There are no operators, since intarray has operators for sets of
--- integers.  Common integers are counted without a hash table.  Other elements may be of any type
--- that has a hash.
+-- integers.  Integers are intersected without a hash table.  Other elements may be of any type that
+-- has a hash.
 --
 
 --@ each ARRAY|KIND|ORDER

@@ -144,7 +144,6 @@ CREATE FUNCTION _qsketch_merge_inverse(internal, qsketch) RETURNS internal
 	AS 'MODULE_PATHNAME', 'qsketch_merge_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION _qsketch_merge_inverse(internal, qsketch) IS 'aggregate support';
 
--- An empty sketch: qsketch_new().
 --@ let EMPTY 'qsketch:UVNLAQUBAAADAAoATSnK6gCAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'
 CREATE FUNCTION _qsketch_moving_final(internal) RETURNS qsketch
 	AS 'MODULE_PATHNAME', 'qsketch_moving_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
@@ -224,8 +223,8 @@ COMMENT ON FUNCTION qsketch_@NAME@(qsketch, anycompatible, bigint) IS 'sketch wi
 
 --@ end
 --
--- Batches of keys.  For qsketch_estimate an array is a batch of keys.  For
--- qsketch_estimate_key and all functions of one key, an array is one key.
+-- Batches of keys.  For qsketch_estimate and qsketch_lookup an array is a batch of keys.
+-- For qsketch_estimate_key and all other functions of one key, an array is one key.
 --
 
 CREATE FUNCTION qsketch_estimate(sketch qsketch, keys anyarray) RETURNS bigint[]

@@ -126,7 +126,7 @@ has_shape(const Aggref *call)
 		   exprType((Node *) linitial_node(TargetEntry, call->args)->expr) == OIDOID;
 }
 
-/* The aggregate that the first argument names; InvalidOid: the argument is no constant. */
+/* The aggregate that the first argument names; InvalidOid: the argument is NULL or no constant. */
 static Oid
 named_aggregate(const Aggref *call)
 {
@@ -170,7 +170,7 @@ unpacked(const Aggref *call, int count)
 
 /* True if our aggregate declares arguments of the types of "args", so that no cast is needed. */
 static bool
-has_types(Oid aggregate, List *args, const Oid *declared)
+has_types(List *args, const Oid *declared)
 {
 	Oid actual[FUNC_MAX_ARGS];
 	int count = 0;
@@ -205,7 +205,7 @@ match(const Aggref *aggref, PartialCall *call)
 		return false;
 	wrapper->find_output(call->form.aggtranstype, &call->output, &varlena);
 	call->args = unpacked(aggref, count);
-	return call->args != NIL && has_types(call->aggregate, call->args, declared);
+	return call->args != NIL && has_types(call->args, declared);
 }
 
 static bool
