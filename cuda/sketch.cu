@@ -318,11 +318,11 @@ static uint64_t
 loose_of_pieces(const qs_cuda_sketch *sk, uint64_t keys, uint64_t piece)
 {
 	uint64_t each = keys < piece ? keys : piece;
-	bool bulk = qs_wants_bulk(sk, each);
-	/* by bulk: one launch for hot keys, and one for each slice (qs_insert_fastest()) */
-	uint64_t launches = bulk ? 1 + qs_ceil_div(each, qs_bulk_most(sk)) : 1;
 
-	return keys == 0 ? 0 : qs_ceil_div(keys, each) * launches * loose_buckets(sk, each, bulk);
+	if (keys == 0)
+		return 0;
+	return qs_ceil_div(keys, each) * qs_fastest_launches(sk, each) *
+		   loose_buckets(sk, each, qs_wants_bulk(sk, each));
 }
 
 /*

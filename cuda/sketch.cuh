@@ -168,4 +168,7 @@ extern qb_status qs_insert_fastest(qs_cuda_sketch *sk, const qs_batch *b);
  */
 extern bool qs_wants_bulk(const qs_cuda_sketch *sk, uint64_t count);
 
+/* Return the largest number of launches by which qs_insert_fastest() adds this many keys. */
+extern uint64_t qs_fastest_launches(const qs_cuda_sketch *sk, uint64_t count);
+
 #endif

@@ -315,6 +315,13 @@ qs_insert_fastest(qs_cuda_sketch *sk, const qs_batch *b)
 										 : qs_insert_keys(sk, &left);
 }
 
+uint64_t
+qs_fastest_launches(const qs_cuda_sketch *sk, uint64_t count)
+{
+	/* by bulk: one launch for the hot keys, and one for each slice of the cold keys */
+	return qs_wants_bulk(sk, count) ? 1 + qs_ceil_div(count, qs_bulk_most(sk)) : 1;
+}
+
 bool
 qs_cuda_gains_together(const qs_cuda_sketch *sk)
 {

@@ -13,8 +13,8 @@
 
 /*
  * Continues a checksum by "length" bytes.  The first call passes QB_CRC32C_INIT.  The checksum of
- * all bytes is the last result xor QB_CRC32C_INIT.  Uses the CRC instruction on x86 processors with
- * SSE 4.2 and PCLMULQDQ, and under Linux on ARM processors that have a CRC instruction.
+ * all bytes is the last result xor QB_CRC32C_INIT.  Uses the CRC instruction on x86-64 processors
+ * with SSE 4.2 and PCLMULQDQ, and under Linux on 64-bit ARM processors that have a CRC instruction.
  */
 extern uint32_t qb_crc32c(uint32_t crc, const uint8_t *bytes, size_t length);
 

@@ -2,8 +2,8 @@
  * hash.h
  *		The hash of a fingerprint, indexes computed from the hash, and the type of a value's keys.
  *
- * Sketches, filters and sets receive each key as a 64-bit fingerprint.  The fingerprint is the key
- * itself if the key has at most 64 bits, else a 64-bit hash.  One full-avalanche mix of the
+ * Sketches and filters receive each key as a 64-bit fingerprint.  The fingerprint is the key itself
+ * if the key is a number of at most 64 bits, else a 64-bit hash.  One full-avalanche mix of the
  * fingerprint gives the hash hv, from which all indexes are computed.  An index below n is the high
  * part of a product, (hv * n) >> 64.  So indexes 2i and 2i + 1 both become index i if n is halved.
  * Further indexes come from a second mix of hv.

@@ -2,10 +2,11 @@
  * port.h
  *		Macros and memory access that plain C code needs with gcc, clang and nvcc.
  *
- * Base, families and engines are plain C11.  The PostgreSQL module contains this code, and CUDA
- * kernels include its inline functions.  CPU and GPU must compute the same bits, so the inline
- * functions that kernels call use only integer arithmetic.  Serialized values are little-endian and
- * are read in place.  So the build refuses a big-endian host, which would read wrong numbers.
+ * The code in src/base, src/engine and the families is C11 with extensions of GCC and clang.  The
+ * PostgreSQL module contains this code, and CUDA kernels include its inline functions.  CPU and GPU
+ * must compute the same bits, so the inline functions that kernels call use only integer
+ * arithmetic.  Serialized values are little-endian and are read in place.  So the build refuses a
+ * big-endian host, which would read wrong numbers.
  *
  * src/base/port.h
  */

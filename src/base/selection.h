@@ -2,9 +2,11 @@
  * selection.h
  *		Tests rows by conditions on columns of numbers, and assigns rows to groups.
  *
- * Each value of a column is represented by a number.  Numbers are ordered like the values, so every
- * comparison with a constant is a range of numbers.  The number of a key is its fingerprint.  A
- * selection is an AND of tests of columns.  A selection has a fixed size and no pointers, because
+ * Each value of a column is represented by a number: the fingerprint that the value has as a key.
+ * If the numbers of a type have the order of its values, a comparison with a constant is a range of
+ * numbers, or a negated range.  Columns of all other types are tested only for NULL.
+ *
+ * A selection is an AND of tests of columns.  A selection has a fixed size and no pointers, because
  * it passes through shared memory to kernels.  qb_selection_is_valid() checks all of its indexes.
  *
  * NULL passes only a test for NULL, because a comparison with NULL is not true.

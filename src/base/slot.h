@@ -5,8 +5,8 @@
  * An attacker who can compute slots can choose n values that share one slot.  Each lookup then
  * takes up to n steps.  Stored bytes depend on qb_mix64() (hash.h), so qb_mix64() has no secret,
  * and an attacker can invert qb_mix64().  So hash tables in memory use the functions of this file.
- * Nothing that outlives the process, or that another process reads, may depend on the hashes of
- * this file.
+ * Nothing that outlives the process, or that another process reads, may depend on
+ * qb_process_secret.
  *
  * How it works.  The words s[0] to s[3] of the secret are random, and s[1] is odd.  So the 128-bit
  * product of x ^ s[0] and s[1] has a different value for each x.  The halves of the product are

@@ -2,8 +2,9 @@
  * status.h
  *		Status codes of functions that do not use PostgreSQL; the callers' memory and pauses.
  *
- * Base, families and engines never print, use an allocator of their own, or jump out.  Their
- * functions return a status, which the calling layer reports as an error.
+ * Code in src/base, src/engine and the families never prints, raises no errors, and has no
+ * allocator of its own.  A function that can fail returns a status, false or NULL, and the calling
+ * layer reports the error.
  *
  * src/base/status.h
  */
@@ -20,10 +21,10 @@ typedef enum qb_status
 	QB_NO_MEMORY,      /* the caller's allocator returned NULL */
 	QB_TOTAL_OVERFLOW, /* total weight would exceed 2^63 - 1 */
 	QB_UNDERFLOW,      /* weights would be removed that were never added */
-	QB_MISMATCH,       /* two values differ in parameters or in types of keys; nothing changed */
-	QB_NO_FOLD,        /* the size is not a power of two times the requested size */
-	QB_READ_ONLY,      /* no keys can be added to a device part of sf */
-	QB_WRONG_PART,     /* the operation needs another part of an sf sketch */
+	QB_MISMATCH,       /* arguments do not match, for example in types of keys; nothing changed */
+	QB_NO_FOLD,        /* halving does not lead to the requested size, or this size is invalid */
+	QB_READ_ONLY,      /* the sketch takes no keys: a device part of sf, or any sf on a GPU */
+	QB_WRONG_PART,     /* the sketch is not the part of sf that the operation needs */
 
 	/* parameters */
 	QB_BAD_STRUCTURE,
@@ -39,7 +40,7 @@ typedef enum qb_status
 	QB_BAD_RATE,
 	QB_BAD_LAYOUT,
 
-	/* the byte format, in the order of the validator's checks */
+	/* the byte format, roughly in the order of the validators' checks */
 	QB_FORMAT_SHORT,
 	QB_FORMAT_MAGIC,
 	QB_FORMAT_VERSION,
@@ -56,7 +57,7 @@ typedef enum qb_status
 	QB_TOO_MANY,   /* more sets or elements than can be numbered */
 	QB_BAD_FILTER, /* least count or Jaccard index is out of range */
 	QB_BAD_METHOD,
-	QB_NO_ROOM, /* the method needs more memory than its limit */
+	QB_NO_ROOM, /* the work needs more memory than the caller allows */
 
 	/* accelerators */
 	QB_DEVICE_ERROR, /* the engine has the details */

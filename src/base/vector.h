@@ -7,12 +7,12 @@
  * file has the operations without a C operator, for each instruction set.  An operation that only
  * one loop needs is in that loop's file.
  *
- * A source file that includes this header is compiled for AVX2 on x86 and for NEON on ARM.  If the
- * file defines QB_VECTOR as 64 before the include, it is compiled for AVX-512.  QB_VECTOR is the
- * width of a vector in bytes, and is undefined on other processors.  Loops use only vectors of this
- * width.  NEON has no vectors of 32 bytes.  When code with vectors of 32 bytes was compiled for
- * NEON, it stored vectors in memory after nearly each operation (SIMDe 0.7.4 and 0.8.2, GCC 12 and
- * 14).
+ * The functions of this header, and functions marked QB_VECTOR_TARGET, are compiled for AVX2 on x86
+ * and for NEON on ARM.  If a source file defines QB_VECTOR as 64 before the include, these
+ * functions are compiled for AVX-512.  QB_VECTOR is the width of a vector in bytes, and is
+ * undefined on other processors.  Loops use only vectors of this width.  NEON has no vectors of 32
+ * bytes.  When code with vectors of 32 bytes was compiled for NEON, it stored vectors in memory
+ * after nearly each operation (SIMDe 0.7.4 and 0.8.2, GCC 12 and 14).
  *
  * NEON has no instruction that collects one bit of each lane.  If a comparison is rarely true,
  * loops first test whether any lane is set, and collect bits only if a lane is set.

@@ -3,8 +3,9 @@
  *		Inner loops of filters with AVX-512.
  *
  * A vector holds eight rows or eight positions.  A gather instruction reads the bits of eight
- * positions.  Most rows of a frequency filter set no bit, and end with their first draw.  For eight
- * such rows, busy() computes two mixes, of two multiplications each, and one comparison.
+ * positions.  If k p is small (filter/params.h), most rows of a frequency filter set no bit, and
+ * end with their first draw.  For eight such rows, busy() computes two mixes, of two
+ * multiplications each, and one comparison.
  *
  * src/engine/filter_avx512.c
  */

@@ -2,12 +2,12 @@
  * filter_engine.h
  *		The interface of engines, which insert rows into filters and look keys up, in batches.
  *
- * All engines set the same bits.  A row's bits depend only on its key, its number and the nonce.
- * So callers may insert rows in any order and in batches of any size.
+ * All engines set the same bits.  A row's bits depend only on its key, its number, its copies and
+ * the nonce.  So callers may insert rows in any order and in batches of any size.
  *
  * A dense filter whose bits are on a device is "remote".  Only the engine that moved the bits to
- * the device accepts a remote filter, except in query() and contains().  materialize() copies the
- * bits back.
+ * the device accepts a remote filter.  query() and contains() accept no remote filter.
+ * materialize() copies the bits back.
  *
  * src/engine/filter_engine.h
  */

@@ -2,14 +2,14 @@
  * sets_vector.c
  *		The sets family's inner loops with AVX2, AVX-512 or NEON (base/vector.h).
  *
- * Two sorted sets A and B are merged in blocks of one vector.  A step compares all elements of a
- * block of A with all elements of a block of B.  The set whose block has the smaller last element
- * advances to its next block.  If the last elements are equal, both sets advance.  The plain merge
- * handles the elements after the last full block.
+ * Two sorted sets A and B are merged in blocks of one vector, or of two vectors for 8-byte elements
+ * with NEON.  A step compares all elements of a block of A with all elements of a block of B.  The
+ * set whose block has the smaller last element advances to its next block.  If the last elements
+ * are equal, both sets advance.  The plain merge handles the elements after the last full block.
  *
  * The merge follows the SIMD baseline in section 4 of the paper that sets/sets.h names.  The
- * baseline is by Lemire, Boytsov and Kurz.  The merge has wider vectors, and no branch that could
- * be mispredicted.
+ * baseline is by Lemire, Boytsov and Kurz.  With AVX2 and AVX-512 the merge has wider vectors.  No
+ * branch chooses the set that advances, because the processor would often mispredict this branch.
  *
  * sets_avx512.c includes this file to compile it for AVX-512.  The AVX-512 table has three AVX2
  * functions.  qset_count32_vector() counts 4-byte elements.  A version for AVX-512 would not be
@@ -685,8 +685,9 @@ and_count(const uint64_t *a, const uint64_t *b, uint64_t words)
 /*
  * ---- columns of bits, added by carry-save adders (Harley and Seal) ----
  *
- * A column has one bit for each set.  The loop adds eight columns at a time.  A column then costs
- * about two logical operations for each vector of bits.  Plane p has bit p of each set's counter.
+ * A column has one bit for each set.  The loop adds eight columns at a time.  For each vector of
+ * bits, a column then costs about two logical operations with AVX-512, and about five with AVX2 or
+ * NEON.  Plane p has bit p of each set's counter.
  */
 
 /* Planes for the counters of QSET_MAX_COLUMNS columns, and one more plane, which stays zero. */

@@ -11,8 +11,8 @@
  *
  * A low bucket of multilevel is one vector of 32 bytes: 28 one-byte counters, and the index of a
  * high bucket.  With weights of 1 few counters overflow, and carry() handles one counter after
- * another.  Most larger weights change the high bucket, which is two vectors, or four vectors in a
- * wide sketch.
+ * another.  Each weight of 256 or more changes the high bucket, which is two vectors, or four
+ * vectors in a wide sketch.
  *
  * add_select() adds a batch, and selects the keys whose estimates after the batch reach a limit.
  * add_select() tests the counters while they are in registers, because reading the counters again
@@ -30,8 +30,8 @@
 #include <immintrin.h>
 
 /*
- * GCC vectorizes loops with 512 bits only if prefer-vector-width=512 is set.  clang does not know
- * this option.
+ * When GCC tunes for some processors, it vectorizes loops with 512 bits only if
+ * prefer-vector-width=512 is set.  clang does not accept this option in an attribute.
  */
 #ifdef __clang__
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))

@@ -293,7 +293,7 @@ const qs_engine qs_engine_cpu = {
 
 /* ---- the most frequent keys ---- */
 
-/* The rows of a batch whose keys are no candidates. */
+/* The selected rows of a batch whose keys are no candidates. */
 typedef struct strangers
 {
 	size_t count;

@@ -2,8 +2,8 @@
  * sketch_engine.h
  *		The interface of engines, which change sketches in batches.
  *
- * Other layers change a sketch only through its engine.  An engine changes a qs_sketch in place.
- * Keys are fingerprints, in batches of any size.  All engines give byte-identical sketches.
+ * An engine changes a qs_sketch in place.  Keys are fingerprints, in batches of any size.  All
+ * engines give byte-identical sketches.
  *
  * A dense sketch whose tables are on a device is "remote".  Only the engine that moved the tables
  * to the device accepts a remote sketch.  materialize() copies the tables back.  On the CPU,
@@ -77,7 +77,7 @@ extern void qs_kernels_select(const qs_sketch *sk, const uint64_t *fingerprint, 
 extern qb_status qs_insert_select(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight,
 								  size_t count, qs_selection *selection);
 
-/* Estimate each key.  The sketch must not be remote, and may be a view. */
+/* Estimate each key.  The sketch is not remote, has no deferred merges, and may be a view. */
 extern void
 qs_query(const qs_sketch *sk, const uint64_t *fingerprint, size_t count, int64_t *estimate);
 

@@ -286,8 +286,8 @@ has_buckets(int structure)
 }
 
 /*
- * False if the keys certainly give no compact sketch.  Only sorting the keys can exclude the
- * remaining cases.
+ * False if qs_compact_from_keys() refuses the keys without sorting them.  After the sort,
+ * write_body() may refuse the keys.
  */
 static bool
 may_be_compact(const qs_sketch *sk, int64_t sum, size_t count)

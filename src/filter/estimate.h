@@ -28,8 +28,9 @@
  *	w = z' a (1 - (1 - a) / m)^(k - 1)
  *
  * So w / z equals a up to 1 / m, even if a key's positions are a third of the filter.  The estimate
- * uses neither the number of rows nor the design parameters.  So the estimate remains accurate for
- * skewed keys, for a key that most rows have, after merges and beyond the design load.
+ * uses neither the number of rows nor the n and f of the design (params.h).  So the estimate
+ * remains accurate for skewed keys, for a key that most rows have, after merges and beyond the
+ * design load.
  *
  * Estimates use the C library's logarithms, so their last bits may differ between machines.
  * Filters are equal on all machines.  A filter with p = 1 has no estimates of frequencies.

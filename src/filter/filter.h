@@ -252,8 +252,8 @@ typedef struct qf_chunk
 } qf_chunk;
 
 /*
- * The rows of a chunk whose first draw is at least "idle".  Loops may write the arrays up to one
- * vector beyond the last row.
+ * The rows of a chunk whose first draw is at least "idle".  Loops may also write up to one vector
+ * of elements after element count - 1.
  */
 typedef struct qf_busy
 {

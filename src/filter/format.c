@@ -37,7 +37,7 @@ static const char magic[3] = { 'Q', 'F', 'L' };
  * the bits.
  */
 
-/* The intended number of set bits in a group. */
+/* The least average number of set bits in a group, if a filter has several groups. */
 #define ONES_IN_GROUP 32
 
 /* The maximum size of a varint in bytes.  A varint holds a gap of up to 32 bits. */
@@ -252,7 +252,7 @@ check_compact(const qf_filter *view)
  *
  * A filter is measured each time that it is stored.  If a filter has many set bits, their number
  * alone shows that the filter must be dense.  For all other filters one pass over the bits measures
- * the body, and a second pass writes it.
+ * the body.  If the body is small enough, a second pass writes it.
  */
 
 /* The number of words between two checks for a crowded group. */

@@ -127,8 +127,8 @@ extern qb_status qf_unite_compact(qf_filter *into, const qf_filter *from);
  *		set = qf_count_stored(&view, h, false, &source);
  *
  * For each position, or for the block, a dense filter is read at one offset, and a compact filter
- * at two.  In a compact filter the first read gives the begin and the end of a group's data, and
- * the second read gives the data.
+ * at up to two.  In a compact filter the first read gives the begin and the end of a group's data,
+ * and the second read gives the data.
  */
 
 /* A source of serialized bytes.  "read" may jump out. */

@@ -3,8 +3,8 @@
  *		Copies, merges, halves and queries filters in any encoding.
  *
  * Halving ORs bits 2i and 2i + 1 into bit i.  In a blocked filter it ORs blocks 2i and 2i + 1 into
- * block i.  When m is halved, a key's positions 2i and 2i + 1 become i (params.h).  So halving
- * before merging gives the same filter as halving after merging.
+ * block i.  When m is halved, a key's positions move with their bits (params.h).  So halving before
+ * merging gives the same filter as halving after merging.
  *
  * src/filter/merge.c
  */

@@ -9,8 +9,8 @@
  *	layout	of a Bloom filter (p = 1): a key's positions are anywhere, or all in one block
  *
  * p is stored as q = 1 - p in 64-bit fixed point.  A Bloom filter has q = 0.  Only filters of equal
- * parameters can be merged.  If the m of two filters differ by a power of two, folding the larger
- * filter makes the parameters equal.
+ * parameters can be merged.  If two filters differ only in m, and the larger m is a power of two
+ * times the smaller m, folding the larger filter makes the parameters equal.
  *
  * A frequency filter is chosen for n rows and a frequency f at which estimates are most accurate.
  * A preset has two numbers, t and L.  A position of a key with frequency f stays zero with
@@ -107,7 +107,7 @@ extern int qf_preset_by_name(const char *name, size_t length);
 /*
  * Choose the parameters for a request.  QB_BAD_ROWS, QB_BAD_FREQUENCY, QB_BAD_ERROR or
  * QB_BAD_PRESET: the member of this name is out of range.  QB_BAD_HASHES: k is out of range.
- * QB_BAD_SIZE: the request needs more than QF_BITS_MAX bits.
+ * QB_BAD_SIZE: the m for this request is out of range.
  */
 extern qb_status qf_params_make(qf_params *p, const qf_request *request);
 
@@ -208,12 +208,12 @@ qf_is_bloom(const qf_params *p)
  * Let s(i) = 2^64 P(gap > i).  So s(0) = q, and s(i + 1) = mulhi64(s(i), q).  The gap of a draw r
  * is the least i for which r >= s(i), but at most QF_GAPS.  After a gap of QF_GAPS the next draw
  * continues the gap, because the geometric distribution has no memory.  A row takes k p + 1 draws
- * on average, and k / QF_GAPS more draws if k > QF_GAPS.
+ * on average, and up to k / QF_GAPS more draws if k > QF_GAPS.
  *
  * c equal rows set each position with probability 1 - q^c.  They are drawn as one row with q^c in
  * place of q (qf_power()).
  *
- * qf_gap() finds a gap in a table of s, which is made for each batch.
+ * qf_gap() finds a gap in a table of s, which qf_gaps_make() makes.
  */
 
 /* An odd constant for the mixes that give positions. */

@@ -11,7 +11,8 @@
  * (docs/engineering/gpu-worker.md).
  *
  * The executor passes keys row by row, and then a process needs at least three times as long for a
- * key as with the column scan.  So in the same time such a process sends a third of the keys.
+ * key as with the column scan.  So in the same time such a process sends at most a third of the
+ * keys.
  *
  * Making tables on a device and fetching them takes as long as adding a certain number of keys on
  * the CPU.  With fewer keys the state stays on the CPU.  Sketches of a parallel plan are merged on
@@ -25,8 +26,8 @@
 #include "pgbase/value.h"
 
 /*
- * The smallest sketch for which a GPU is used: SKETCH_BYTES, but at least PROCESS_BYTES for each
- * process of the plan.
+ * The smallest sketch for which a GPU is used if qsketch.gpu_min_size is -1: SKETCH_BYTES, but at
+ * least PROCESS_BYTES for each process of a column scan.
  */
 #define SKETCH_BYTES  (256 * 1024)
 #define PROCESS_BYTES (32 * 1024)

@@ -2,7 +2,7 @@
  * client.c
  *		A backend's calls to the GPU worker: one request, or many in a row; cached values.
  *
- * The worker serves posted requests in the background.  The backend continues without waiting, and
+ * The worker serves posted requests in the background.  The backend does not wait for a reply, and
  * learns of an error when it requests the value.
  *
  * A long transfer with replies has several requests in progress, each with a slot.  It takes a
@@ -179,7 +179,10 @@ most_on_way(const GpuTransfer *transfer)
 	return transfer->chunks ? Max(GPU_HELD, GPU_TOGETHER * gpu_shared->device_count) : GPU_HELD;
 }
 
-/* Request the next piece.  False: no piece is left, or no slot is free. */
+/*
+ * Request the next piece.  False: no piece is left, no slot is free, or most_on_way() requests are
+ * in progress.
+ */
 static bool
 ask_next(const GpuTransfer *transfer, Way *way)
 {
@@ -621,7 +624,7 @@ GpuMayLookup(size_t count)
 	return count > 0 && GpuIsWanted() && (device_setting == DEVICE_GPU || count >= gpu_min_keys);
 }
 
-/* Look up keys in a value on a device; false: the value is gone. */
+/* Look up keys in a value on a device; false: the value is gone, or a request failed. */
 static bool
 look_up(const GpuLookup *lookup, const GpuRef *ref)
 {

@@ -3,8 +3,8 @@
  *		A backend's calls to the GPU worker: one request, or many in a row.
  *
  * These functions may wait.  A wait serves interrupts and is bounded.  It ends with an error if the
- * worker has failed or makes no progress.  Only the clients of families (*_client.c) know what
- * requests mean.
+ * worker has failed or makes no progress.  Only the files of families, such as *_client.c and
+ * *_engine.c, know what requests mean.
  *
  * src/gpu/client.h
  */
@@ -28,8 +28,8 @@ typedef struct GpuTransfer
 	uint64 most; /* maximum size of a piece */
 
 	/*
-	 * Writes the request for a piece.  "op" and the handle are already set.  NULL: the request has
-	 * no other data.
+	 * Writes the request for a piece.  "op" and the handle are already set.  NULL, which only
+	 * GpuAskAll() accepts: the request has no other data.
 	 */
 	void (*ask)(const struct GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size);
 
@@ -85,7 +85,7 @@ extern qb_status GpuFetchOne(GpuSlot *slot, void *reply, Size bytes);
 
 /*
  * Make a value by a request with this "count" and shape; false: this process may take no handle
- * now, or the worker has no memory.
+ * now, or the request failed, for example because the worker has no memory.
  */
 extern bool
 GpuMake(GpuFamily family, int op, int count, const void *shape, Size bytes, GpuRef *ref);
@@ -123,7 +123,7 @@ extern void GpuAwait(GpuSlot *slot);
 /* Free a slot whose reply was read. */
 extern void GpuDone(GpuSlot *slot);
 
-/* Abandon all slots with awaited replies, after an error. */
+/* Abandon all slots of this process with awaited replies. */
 extern void GpuLeaveSlots(void);
 
 /* Maximum number of slots that a backend holds at a time: GPU_HELD, or GPU_HELD_MAX for chunks. */

@@ -18,7 +18,7 @@
 /* Bytes of a slot for pages and values.  The bitmap of NULLs fits into the remaining bytes. */
 #define LOAD_BYTES (GPU_SLOT_BYTES - GPU_SLOT_KEYS / 8)
 
-/* Maximum number of bytes that a page takes in a slot. */
+/* Maximum number of bytes that a page and its values take in a slot. */
 #define PAGE_BYTES (sizeof(GpuColumnPage) + MaxHeapTuplesPerPage * sizeof(uint64))
 
 bool
@@ -354,7 +354,10 @@ GpuColumnLsns(const GpuRef *ref, uint64 *lsn)
 	return GpuFetchArray(ref, COLUMN_LSNS, 0, 0, lsn, GPU_CHUNK_PAGES * sizeof(uint64));
 }
 
-/* Waits for the reply.  If the chunk is gone, nothing is done. */
+/*
+ * Waits for the reply.  Nothing is done if the chunk is gone, or if its "map_lsn" is no longer
+ * "old_lsn".
+ */
 void
 GpuColumnRenew(const GpuRef *ref, uint64 old_lsn, uint64 map_lsn, const GpuPages *pages)
 {
@@ -474,7 +477,7 @@ ask_chunk(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 	memset(groups_in(slot)->added, 0, sizeof(groups->added));
 }
 
-/* Add the number of keys that a reply has for each group. */
+/* Add each group's number of added keys in the reply to all->added. */
 static void
 take_groups(GpuGroupValues *all, GpuSlot *slot)
 {
@@ -564,7 +567,7 @@ ask_counts(GpuSlot *slot, const GpuColumnChunk *chunk, int most)
 	GpuColumnWant(slot, chunk);
 }
 
-/* Read a reply; false: the chunk is gone, or its device has no memory. */
+/* Read a reply; false: the chunk is gone, or the request failed. */
 static bool
 take_counts(const GpuSlot *slot, const GpuColumnChunk *chunk, int most, GpuKeyCounts *counts)
 {

@@ -16,7 +16,7 @@ StaticAssertDecl(GPU_DEVICES_MAX <= QS_CUDA_RANGES_MAX, "each device has a range
 typedef struct ExactShape
 {
 	uint64 number; /* EXACT_CREATE: limit of keys; replies: bitmap of devices, or number of keys */
-	int device;    /* the device that serves the request */
+	int device;    /* the device, if the request is for one device */
 } ExactShape;
 
 static ExactShape *
@@ -66,7 +66,10 @@ take_range(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 	((Ranges *) transfer->context)->range[at].found = shape_in(slot)->number;
 }
 
-/* Have all devices serve a request at the same time; false: the request failed on a device. */
+/*
+ * Have all devices with keys serve a request at the same time; false: the value is gone, or the
+ * request failed on a device.
+ */
 static bool
 ask_devices(Ranges *all, GpuExactOp op)
 {
@@ -81,7 +84,10 @@ ask_devices(Ranges *all, GpuExactOp op)
 	return GpuAskAll(&transfer);
 }
 
-/* Find the devices that have keys, and let each device sort a range; false: no memory. */
+/*
+ * Find the devices that have keys, and let each device sort a range; false: the value is gone, or a
+ * request failed.
+ */
 static bool
 order_ranges(Ranges *all)
 {
@@ -219,7 +225,7 @@ typedef struct Counts
 	qs_cuda_exact *exact; /* NULL: no keys have arrived */
 	uint64 listed;        /* distinct keys in the device's list */
 	int64 sample[QS_CUDA_SAMPLES];
-	uint64 range_start[QS_CUDA_RANGES_MAX + 1]; /* begin of each range, end of the last */
+	uint64 range_start[QS_CUDA_RANGES_MAX + 1]; /* start of each range, and end of the list */
 	uint64 found;                               /* distinct keys in the range of this device */
 } Counts;
 
@@ -569,8 +575,9 @@ location_of_exact(int index)
 }
 
 /*
- * EXACT_FIND and EXACT_ORDER read the lists of other devices.  The backend waits for the replies of
- * earlier requests first, and the handlers check that the lists exist.
+ * EXACT_FIND uses samples of the lists of all devices, and EXACT_ORDER reads these lists.  The
+ * backend waits for the replies of earlier requests first, and the handlers check that the lists
+ * exist.
  */
 const GpuHandler gpu_exact_handler = {
 	.serve = serve_exact,

@@ -14,8 +14,9 @@
  * row in the chunks of all columns.  A bitmap says which rows are NULL.  Chunks without NULLs have
  * no bitmap.
  *
- * Values of a chunk never change.  The set of cached pages can only lose pages.  The worker also
- * stores the LSN that the visibility map's page had when the set was last checked.
+ * After a chunk is loaded, its values do not change, and its set of cached pages can only lose
+ * pages.  The worker also stores the LSN that the visibility map's page had when the set was last
+ * checked.
  *
  * A set of pages in a slot is a bitmap with a bit for each page of the chunk.
  *
@@ -67,8 +68,8 @@ typedef enum GpuProjection
 } GpuProjection;
 
 /*
- * The keys that a request wants: the keys of the rows on "pages" that pass the tests of other
- * columns.
+ * The keys that a request wants: the keys of the rows on "pages" that pass the tests of the columns
+ * in "tested".
  */
 typedef struct GpuWanted
 {
@@ -140,9 +141,9 @@ StaticAssertDecl(sizeof(GpuColumnShape) <= sizeof(GpuShape), "shape of a column 
 StaticAssertDecl(sizeof(GpuWanted) <= GPU_SLOT_BYTES, "a set of pages does not fit");
 
 /*
- * The reply of COLUMN_COUNTS has "count" keys, then a count for each key.  "weighted" tells whether
- * the chunk has NULLs.  In the request, "count" is the allowed number of distinct keys, at most
- * GPU_COUNTS_MAX.
+ * In a COLUMN_COUNTS request, "count" is the allowed number of distinct keys, at most
+ * GPU_COUNTS_MAX.  The reply has "count" keys, then a count for each key.  If the reply's "count"
+ * exceeds the allowed number, the reply has no keys.  "weighted" tells whether the chunk has NULLs.
  */
 #define GPU_COUNTS_MAX (GPU_SLOT_WEIGHED / 4)
 
@@ -177,8 +178,8 @@ typedef struct GpuCachedColumn
 } GpuCachedColumn;
 
 /*
- * A chunk whose keys are added to a value: the keys of the rows that are on "pages" and pass the
- * tests.  Pages whose keys were added are removed from "pages".
+ * A chunk whose keys are counted, or are added to a value: the keys of the rows that are on "pages"
+ * and pass the tests.
  */
 typedef struct GpuColumnChunk
 {
@@ -327,8 +328,7 @@ GpuColumnShapeIn(GpuSlot *slot)
 /*
  * ---- a backend's calls ----
  *
- * These functions may wait: see client.h.  The worker may free a chunk at any time, to get memory
- * for other values.
+ * These functions may wait: see client.h.  A cached chunk may be freed at any time.
  */
 
 /* True if cached columns exist and this backend may use them.  Sends no request to the worker. */
@@ -369,7 +369,10 @@ typedef struct GpuColumnLoad
 	bool any_null;
 } GpuColumnLoad;
 
-/* Begin to load a chunk of this shape; false: the worker has no memory for it. */
+/*
+ * Begin to load a chunk of this shape; false: this process may take no handle now, or the worker
+ * has no memory.
+ */
 extern bool GpuColumnBegin(GpuColumnLoad *load, const GpuColumnShape *shape);
 
 /*
@@ -384,7 +387,10 @@ extern uint64 *GpuColumnRoom(GpuColumnLoad *load, int rows);
  */
 extern void GpuColumnAdd(GpuColumnLoad *load, uint32 page, uint64 lsn, int rows, const bool *null);
 
-/* End a chunk, and publish it to all backends; false: the worker had no memory for it. */
+/*
+ * End a chunk, and publish it to all backends; false: the worker had no memory for the chunk, or
+ * the chunk's device failed.
+ */
 extern bool
 GpuColumnEnd(GpuColumnLoad *load, uint64 map_lsn, const GpuColumn *column, uint32 chunk);
 
@@ -476,7 +482,8 @@ extern bool GpuColumnSendEach(int op, const GpuRef *ref, GpuGroupValues *const *
  * "take" must not wait for the worker.  Pages whose keys were counted are removed from the chunks'
  * sets.  Counting ends when all sets are empty, or when "take" returns false.  "take" may be called
  * several times for a chunk, with counts of different pages.  If a chunk has more than "most"
- * distinct keys, its pages stay in its set.  False: a chunk is gone, or its device has no memory.
+ * distinct keys, its pages stay in its set.  False: some keys could not be counted, usually because
+ * a chunk is gone or its device has no memory.
  */
 typedef bool (*GpuTakeCounts)(void *context, const GpuKeyCounts *counts);
 extern bool GpuColumnCountsAll(const GpuColumnChunk *chunk, int chunks, int most,
@@ -484,8 +491,8 @@ extern bool GpuColumnCountsAll(const GpuColumnChunk *chunk, int chunks, int most
 
 /*
  * Find the groups that have more than "most" distinct keys in the wanted pages of a chunk.  Only
- * the first of these pages are read, up to one piece of work.  False: the chunk is gone, or its
- * device has no memory.
+ * the first of these pages are read, up to one piece of work.  False: the pages could not be read,
+ * usually because a chunk is gone or its device has no memory.
  */
 extern bool
 GpuColumnMany(const GpuColumnChunk *chunk, const qb_groups *groups, int most, bool *many);
@@ -499,8 +506,8 @@ GpuColumnMany(const GpuColumnChunk *chunk, const qb_groups *groups, int most, bo
  * If the counts do not fit into device memory, the backend drops them and counts without the
  * worker.
  *
- * From EXACT_LIST on, each request is sent to all devices that have keys.  The backend waits for
- * all replies before it sends the next request.
+ * From EXACT_LIST on, the backend sends each type of request to all devices that have keys, and
+ * waits for all replies before it sends the next type.
  */
 
 typedef enum GpuExactOp
@@ -516,8 +523,8 @@ typedef enum GpuExactOp
 } GpuExactOp;
 
 /*
- * Begin to count at most "keys" keys; false: the worker has no memory.  GpuColumnSend() and
- * GpuPostKeys() send the keys.
+ * Begin to count at most "keys" keys; false: this process may take no handle now, or the worker has
+ * no memory.  GpuColumnSend() and GpuPostKeys() send the keys.
  */
 extern bool GpuExactBegin(GpuRef *ref, uint64 keys);
 
@@ -530,8 +537,8 @@ typedef struct GpuExactKey
 
 /*
  * Return the most frequent keys, at most "most", by descending count.  Keys with the same count are
- * in ascending order.  The array is in the current memory context; NULL: a device had no memory.
- * No keys may be added afterwards.
+ * in ascending order.  The array is in the current memory context; NULL: the counts are gone, or a
+ * device had no memory.  No keys may be added afterwards.
  */
 extern GpuExactKey *GpuExactBest(const GpuRef *ref, int most, int *count);
 

@@ -6,8 +6,8 @@
  * batch of rows that may make it dense, or so full that the CPU's caches no longer help.  The
  * backend sends the bits and all further rows to the device, and then knows only the number of
  * rows.  A function that reads the filter first materializes it: the bits are fetched, and the
- * filter stays in the backend.  The filter is the union of all bits, so the result does not depend
- * on the time of the move.
+ * filter is in the backend again.  The filter is the union of all bits, so the result does not
+ * depend on the time of the move.
  *
  * The CPU merges filters.  A device would first need the bits of the other filter, and sending the
  * bits takes longer than merging them on the CPU.
@@ -36,7 +36,10 @@
  */
 #define BITS_MIN 0.25
 
-/* A filter of at most STAY_BYTES stays on the CPU until STAY_ONES bits are set. */
+/*
+ * With qsketch.device = auto, a filter of at most STAY_BYTES stays on the CPU until STAY_ONES bits
+ * are set.
+ */
 #define STAY_BYTES (2 * 1024 * 1024)
 #define STAY_ONES  65536
 
@@ -49,12 +52,12 @@
 /*
  * ---- a backend's calls ----
  *
- * Bits and rows are posted.  Errors of posted requests show only when the filter is fetched.  All
- * other requests wait for their replies.  Functions that send return the number of rows, positions
- * or bytes that they have sent.  download() checks that the sum of these numbers arrived.
+ * Bits and rows are posted.  Errors of posted requests show only in the reply to a later request.
+ * All other requests wait for their replies.  Each send function returns the number of rows,
+ * positions or bytes that it has sent.  download() checks that the sum of these numbers arrived.
  */
 
-/* Create an empty filter on this device (-1: on any); false: no memory. */
+/* Create an empty filter on this device (-1: on any); false: no memory or no handle is free. */
 static bool
 create(const qf_params *params, int device, GpuRef *ref)
 {
@@ -202,8 +205,8 @@ become_remote(qf_filter *f, const GpuRef *ref, uint64 given)
 }
 
 /*
- * Move a filter to this device (-1: to any).  The filter stays in this process if no memory is
- * free.
+ * Move a filter to this device (-1: to any).  The filter stays in this process if no memory or no
+ * handle is free.
  */
 static void
 move(qf_filter *f, int device)
@@ -278,9 +281,9 @@ GpuFilterWantsLookup(const qf_filter *f, size_t count)
 /*
  * The number of set bits at which a filter moves to a device.  Sending and fetching take time, and
  * the CPU is hardly slower than a device while the bits are in its caches.  With qsketch.device =
- * gpu a filter moves when it becomes dense.  With auto, a filter above STAY_BYTES moves when it
- * becomes dense if enough rows are expected.  If too few rows are expected ("late"), the filter
- * moves after more rows.
+ * gpu a filter moves when it becomes dense.  With auto, a filter of at most STAY_BYTES moves when
+ * STAY_ONES bits are set.  A larger filter moves when it becomes dense, or after more rows if too
+ * few rows are expected ("late").
  */
 static double
 leaves_with(const qf_params *p, bool late)
@@ -428,8 +431,8 @@ gpu_batch(const qf_filter *f)
 	}
 
 /*
- * With auto, the engine is chosen when a filter is created.  Cached columns may still move any
- * filter to a device.
+ * The engine is chosen when a filter is created.  With each of these engines, cached columns may
+ * move a Bloom filter to a device.
  */
 static const qf_engine staying_engine = ENGINE(insert_stays);
 static const qf_engine early_engine = ENGINE(insert_early);

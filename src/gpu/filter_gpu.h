@@ -68,7 +68,7 @@ StaticAssertDecl(QF_HEADER_BYTES <= sizeof(((StoredName *) 0)->header),
 
 /*
  * Returns why a filter with these parameters will probably stay on the CPU; NULL: the filter will
- * move to a GPU.
+ * probably move to a GPU.
  */
 extern const char *GpuFilterReason(const qf_params *p, const StateWork *work);
 
@@ -78,7 +78,7 @@ extern const qf_engine *GpuFilterEngine(const qf_params *p, const StateWork *wor
 /*
  * Insert rows with the keys of cached columns.  Pages whose rows were inserted are removed from the
  * chunks' sets.  If a device has no memory, the pages whose rows it could not insert stay in the
- * sets.  "count" becomes the number of inserted rows.  The filter must have the GPU's engine.  A
+ * sets.  "count" becomes the number of inserted rows.  The filter must have a GPU engine.  A
  * filter of any size moves to a device, because the keys are already on a device.  The filter must
  * be a Bloom filter, because a frequency filter also needs the number of each row.
  */

@@ -2,7 +2,7 @@
  * gpu.h
  *		The GPU as the rest of the module sees it: settings, the choice of the GPU, cached values.
  *
- * sketch_gpu.h, filter_gpu.h and sets_gpu.h declare the functions of each family.
+ * sketch_gpu.h, filter_gpu.h, sets_gpu.h and column_gpu.h declare the functions of the families.
  *
  * src/gpu/gpu.h
  */
@@ -85,7 +85,7 @@ typedef enum DeviceSetting
 /* qsketch.gpu_worker */
 typedef enum GpuWorkerKind
 {
-	WORKER_AUTO, /* use all GPUs that are found */
+	WORKER_AUTO, /* start the worker */
 	WORKER_OFF
 } GpuWorkerKind;
 
@@ -136,7 +136,7 @@ typedef struct GpuStored
 	Size header_bytes; /* size of the header with which the format begins */
 
 	/*
-	 * Copies a value to a device; false: the device has no memory for it.  NULL: the family has no
+	 * Copies a value to a device; false: no memory or no handle is free.  NULL: the family has no
 	 * lookups.
 	 */
 	bool (*load)(const void *value, GpuRef *ref);
@@ -162,15 +162,19 @@ typedef struct GpuLookup
 	size_t answer_bytes; /* size of a key's answer */
 } GpuLookup;
 
-/* True if "count" keys are enough for a lookup on a device. */
+/* True if a GPU may be used, and "count" keys are enough for a lookup on a GPU. */
 extern bool GpuMayLookup(size_t count);
 
-/* Look up keys in the cached value of this name; false: no such value is cached. */
+/*
+ * Look up keys in the cached value of this name; false: no such value is cached, or the value was
+ * freed before the lookup ended.
+ */
 extern bool GpuLookupCached(const GpuLookup *lookup, const StoredName *name);
 
 /*
  * Copy a value to a device, and look up keys in the copy.  If "name" is NULL, the copy is then
- * freed.  Otherwise it may stay cached under "name".  False: the device has no memory for the copy.
+ * freed.  Otherwise it may stay cached under "name".  False: the copy or the lookup failed, usually
+ * for lack of device memory.
  */
 extern bool GpuLookupLoaded(const GpuLookup *lookup, const void *value, const StoredName *name);
 

@@ -12,7 +12,7 @@
  * If a limit is exceeded or a device has no memory, the least recently used handle of one role is
  * evicted.  All roles with cached handles have equal quotas.  If the role that needs memory has
  * used its quota, this role loses a handle.  Otherwise the role with the most memory or handles
- * loses a handle.
+ * loses a handle.  No chunk of another role is evicted to get memory for a value.
  *
  * src/gpu/handles.c
  */
@@ -214,7 +214,7 @@ GpuTransferHandle(const GpuRef *ref, const TokenNumber *token, const GpuShape *s
 	unlock();
 }
 
-/* True if a handle was transferred to this backend, or by this parallel worker to its leader. */
+/* True if a handle was transferred to this backend, or to the leader of this parallel worker. */
 static bool
 is_in_transfer(const GpuHandle *handle)
 {
@@ -222,8 +222,8 @@ is_in_transfer(const GpuHandle *handle)
 }
 
 /*
- * Receive the handle of a token.  The handle was transferred to this leader, or by this parallel
- * worker.  False: no such handle.
+ * Receive the handle of a token.  The handle was transferred to this backend, or to the leader of
+ * this parallel worker.  False: no such handle.
  */
 bool
 GpuReceiveHandle(GpuFamily family, const TokenNumber *token, GpuRef *ref, GpuShape *shape)
@@ -291,7 +291,7 @@ GpuDropHandles(SubTransactionId subid, SubTransactionId parent)
 	wake_for_pending();
 }
 
-/* At the end of a subtransaction, assign its handles to its parent. */
+/* When a subtransaction commits, assign its handles to its parent. */
 void
 GpuRaiseSubHandles(SubTransactionId from, SubTransactionId to)
 {
@@ -578,9 +578,9 @@ push_out(const Push *push)
 }
 
 /*
- * True if the columns exceed their limit, or if all cached handles exceed the limit of the cache.
- * If "number" is set, the limit of handles is checked, else the limit of bytes.  The caller checks
- * columns before values.
+ * If "column" is set, true if the columns exceed their limit; else true if all cached handles
+ * exceed the limit of the cache.  If "number" is set, the limit of handles is checked, else the
+ * limit of bytes.  The caller checks columns before values.
  */
 static bool
 are_too_many(bool column, bool number)
@@ -596,7 +596,8 @@ are_too_many(bool column, bool number)
 }
 
 /*
- * Evict handles until the cache is within its limits.  "role" is the role that has added a handle.
+ * Evict handles until the cache is within its limits.  "role" is the role that has added a handle;
+ * or invalid.
  */
 static void
 trim(Oid role)

@@ -2,9 +2,9 @@
  * sets_client.c
  *		A backend's side of the GPU worker: collections on a device, and searches for pairs.
  *
- * A backend posts a collection in pieces.  If the worker could not store a piece, the request for
- * the index fails.  The backend sends numbers that represent the elements, and not the elements.
- * Two collections use the same numbering, so equal elements have equal numbers.
+ * A backend posts a collection in pieces.  If the worker could not store a piece, a later request
+ * for the collection fails.  The backend sends numbers that represent the elements, and not the
+ * elements.  Two collections use the same numbering, so equal elements have equal numbers.
  *
  * The worker may cache a stored collection, under a different name on each device (name_on()).  The
  * worker then also stores the ids and offsets of the sets, so that a backend that finds the
@@ -17,8 +17,8 @@
  * A reply has the pairs that fit into a slot, or no pairs if none were found yet.  Between two
  * replies the worker serves other processes.
  *
- * The caller gets no pair before the first reply with pairs.  If the worker fails before that
- * reply, the CPU can repeat the search, with qsketch.device = auto.
+ * GpuPairsOpen() waits for the first reply with pairs.  If the worker fails before this reply, the
+ * CPU can search instead, unless qsketch.device is gpu or the rows are only on a device.
  *
  * src/gpu/sets_client.c
  */
@@ -195,8 +195,8 @@ describe(const GpuRef *ref, GpuKept *kept)
 /*
  * ---- a search on a device ----
  *
- * Functions return false if a device has no memory.  These functions may leave handles, which are
- * dropped with the memory of GpuPairs at the latest.
+ * A function returns false if a request fails, usually for lack of device memory.  The function may
+ * leave handles, which are dropped with the memory of GpuPairs at the latest.
  */
 
 /* The collections and the search on one device. */
@@ -550,7 +550,7 @@ find_kept(Replica *replica, GpuPairsSource *source)
 	return false;
 }
 
-/* Make the collections of a search on the first device. */
+/* Make or find the collections of a search on the first device. */
 static bool
 put_rows(GpuPairs *pairs, GpuPairsSource *source)
 {
@@ -564,8 +564,8 @@ put_rows(GpuPairs *pairs, GpuPairsSource *source)
 }
 
 /*
- * Prepare the search, and wait for the first pairs; false: a device has no memory, or the
- * collection is not cached.
+ * Prepare the search, and wait for the first pairs; false: the collection is not cached, or a
+ * request failed, usually for lack of device memory.
  */
 static bool
 open_all(GpuPairs *pairs, GpuPairsSource *source)

@@ -64,7 +64,7 @@ typedef struct GpuSetsReply
 	uint64 at; /* changes whenever the search makes progress */
 
 	/* reply of SETS_OPEN; SETS_INDEX sets only "ms" */
-	double ms;  /* SETS_INDEX: time of indexing; SETS_OPEN: expected search time, 0: unknown */
+	double ms;  /* SETS_INDEX: time of indexing; SETS_OPEN: expected time of the search */
 	int method; /* the qset_method that was chosen */
 } GpuSetsReply;
 
@@ -88,7 +88,8 @@ typedef struct GpuPairs GpuPairs;
 extern bool GpuWantsPairs(uint64 elements, char why[GPU_TEXT_BYTES]);
 
 /*
- * What a backend knows about a cached collection: its sizes, and the offsets and ids of its sets.
+ * What a backend knows about a collection that it has not read: its sizes, and the offsets and ids
+ * of its sets.
  */
 typedef struct GpuKept
 {
@@ -114,7 +115,7 @@ typedef struct GpuPairsSource
 	const GpuRef *memberships; /* ON_DEVICE: the handle of the rows */
 	GpuKept known; /* ON_DEVICE: all members; KEPT: sizes only, GpuPairsOpen() sets the arrays */
 
-	/* Called after a search in "rows" rows has begun, and before the first pair is found. */
+	/* Called after a search in "rows" rows has begun, and before pairs are requested. */
 	void (*begun)(void *context, uint64 rows);
 	void *context;
 } GpuPairsSource;
@@ -164,7 +165,7 @@ typedef enum GpuMembershipsOp
 	MEMBERSHIPS_COLUMN,
 	MEMBERSHIPS_ROWS, /* add rows: "count" ids, then "count" elements */
 	MEMBERSHIPS_SORT, /* after all rows: sort the rows; the reply has the sizes */
-	MEMBERSHIPS_READ  /* read a piece of the GpuMembershipsArray "count" */
+	MEMBERSHIPS_READ  /* read a piece of array number "count" (GpuMembershipsArray) */
 } GpuMembershipsOp;
 
 typedef enum GpuMembershipsArray
@@ -200,7 +201,7 @@ typedef struct GpuMemberships
 	uint64 rows; /* number of added rows */
 } GpuMemberships;
 
-/* Begin without rows; NULL: the worker has no memory. */
+/* Begin without rows; NULL: no memory or no handle is free. */
 extern GpuMemberships *GpuMembershipsBegin(MemoryContext context);
 
 /*
@@ -210,7 +211,10 @@ extern GpuMemberships *GpuMembershipsBegin(MemoryContext context);
 extern int64
 GpuMembershipsAddColumns(GpuMemberships *memberships, const GpuColumnChunk *chunk, int chunks);
 
-/* Add at most GPU_SLOT_WEIGHED rows; false: the device has no memory, and no row was added. */
+/*
+ * Add at most GPU_SLOT_WEIGHED rows.  False: the device has no memory, or there are too many rows.
+ * Then no row was added.
+ */
 extern bool GpuMembershipsAddRows(GpuMemberships *memberships, const int64 *id,
 								  const uint64 *element, uint32 count);
 

@@ -436,7 +436,7 @@ GpuAbandonSlot(GpuSlot *slot)
 		tell_freed(proc);
 }
 
-/* After a failure of the worker, or at its next start: fail all queued and running requests. */
+/* When the worker ends or starts: fail all queued and running requests. */
 void
 GpuFailRequests(void)
 {

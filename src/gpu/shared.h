@@ -24,15 +24,15 @@
  * The queue is first in, first out.  The worker takes all requests from the queue, and serves them
  * in pieces.  The process that has used the least worker time is served next (worker/schedule.c).
  * Requests that change a value take effect in the order of the queue.  A backend that stops waiting
- * (cancelled, failed) sets "abandoned" in a slot that is not DONE yet.  The worker then frees the
- * slot at the end of the piece.  While a backend holds a slot in state FILLING, it runs no code
- * that can fail.
+ * (cancelled, failed) sets "abandoned" in a slot that is not DONE yet.  The worker then begins no
+ * further piece of the request, and frees the slot.  While a backend holds a slot in state FILLING,
+ * it runs no code that can fail.
  *
  * Handles.  A handle stands for a value that the worker has.
  *
  *	UNUSED
  *	LIVE		belongs to a backend's transaction; requests with keys may be queued
- *	CACHED		has no owner: a stored value or a chunk of a column, cached for queries
+ *	CACHED		has no owner: a cached value or a cached chunk, which queries find by name
  *	PENDING_FREE	to be freed after the requests that name it
  *	LOST		belongs to a backend, but its value is gone or incomplete, after a failure
  *
@@ -62,8 +62,9 @@
  *						queue, "serving"
  *	"handles" (LWLock)	the table of handles, except its atomic members and the members
  *						that the worker sets while it serves requests
- * All other members are atomic, or written by the worker only: state, pid, devices, reason.  The
- * worker sets "reason" before "state" or "lost" refers to it.  No process holds both locks.
+ * All other members are constant, atomic, or written by the worker only (pid, latch, devices,
+ * reason).  The worker sets "reason" before "state" or "lost" refers to it.  No process holds both
+ * locks.
  *
  * handles.c limits the cached columns, and all cached handles together.  A chunk is evicted for
  * another chunk, or for a value of the same role.
@@ -112,7 +113,7 @@ typedef enum GpuWorkerState
 	GPU_STARTING, /* the worker has not started yet, or is looking for devices */
 	GPU_READY,    /* the worker serves requests */
 	GPU_NONE,     /* the worker found no usable device: see "reason" */
-	GPU_FAILED    /* the worker ended after an error, and will be restarted */
+	GPU_FAILED    /* the worker ended unexpectedly, and will be restarted */
 } GpuWorkerState;
 
 typedef enum GpuSlotState
@@ -152,7 +153,7 @@ typedef struct GpuRef
 	GpuFamily family;
 } GpuRef;
 
-/* Describes a value, without the value's data.  Each family stores its own struct in "bytes". */
+/* Describes a value, a request or a reply.  Each family stores its own structs in "bytes". */
 typedef union GpuShape
 {
 	uint8 bytes[128];
@@ -180,12 +181,13 @@ typedef struct GpuSlot
 	int done;         /* number of keys or steps that the worker has served */
 	bool more;        /* for the worker: further pieces follow */
 	qb_status status; /* in the reply */
-	bool gone;        /* in the reply: the value no longer exists */
+	bool gone;        /* in the reply: a value that the request names no longer exists */
 } GpuSlot;
 
 /*
- * The name of a stored value: its family, its header, and its location or a hash of all its bytes.
- * Names are compared byte by byte, so unused bytes must be 0.
+ * The name of a cached value: its family, its header, and its location or a hash of all its bytes.
+ * The name of a chunk has the column as header, and the number of the chunk.  Names are compared
+ * byte by byte, so unused bytes must be 0.
  */
 typedef struct StoredName
 {
@@ -216,7 +218,7 @@ typedef struct GpuHandle
 	Oid role;                  /* login role of the session that created the handle */
 	SubTransactionId subid;    /* LIVE, LOST: the owner's subtransaction; invalid: in transfer */
 	bool attached;             /* LIVE, LOST: a memory context of the owner drops the handle */
-	bool in_transfer;          /* transferred to a leader that has not received it */
+	bool in_transfer;          /* transferred, and not received yet */
 	TokenNumber token;         /* if in transfer: the token that stands for the handle */
 	GpuShape shape;            /* if in transfer: facts about the value, for its receiver */
 	bool full;                 /* LIVE: the device has no memory for the value to grow */
@@ -259,8 +261,8 @@ typedef enum GpuCounter
 	COUNT_CACHE_HITS,
 	COUNT_CACHE_MISSES,
 	COUNT_FALLBACKS,    /* values and lookups on the CPU for lack of device memory */
-	COUNT_RING_WAITS,   /* times that a backend found no free slot */
-	COUNT_RING_WAIT_US, /* microseconds that backends have waited for a free slot */
+	COUNT_RING_WAITS,   /* times that a backend had to wait for a slot */
+	COUNT_RING_WAIT_US, /* microseconds that backends have waited for slots */
 	COUNT_RESTARTS,     /* failures of a device */
 	COUNT_SEARCHES,     /* searches for pairs of sets */
 	COUNT_PAIRS,        /* pairs of sets returned */

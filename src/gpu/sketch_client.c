@@ -353,7 +353,10 @@ add_partition(const GpuRef *ref, int number, GpuSketchShape *shape, qs_sketch *s
 	return status;
 }
 
-/* True if no key was added after the worker described the tables.  Each key changes the total. */
+/*
+ * True if the worker has described the tables, and no key was added afterwards.  Each key changes
+ * the total.
+ */
 static bool
 is_described(const GpuRemote *remote, const qs_sketch *sk)
 {

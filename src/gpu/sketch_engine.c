@@ -6,8 +6,8 @@
  * it has too many keys for this encoding and is large enough for the GPU to pay.  The backend sends
  * the entries and all further keys to the device, and then knows only the total.  A sketch that
  * became dense in the backend may move later, with its tables.  A function that reads the sketch
- * first materializes it: the tables are fetched, and the sketch stays in the backend.  Sketches of
- * structure sf stay on the CPU, because their fat tables are designed for the CPU's memory.
+ * first materializes it: the tables are fetched, and the sketch is in the backend again.  Sketches
+ * of structure sf stay on the CPU, because their fat tables are designed for the CPU's memory.
  *
  * src/gpu/sketch_engine.c
  */
@@ -163,7 +163,7 @@ materialize(qs_sketch *sk)
 /*
  * When a sketch moves to a device.  With qsketch.device = auto the choice is made when the sketch
  * is created.  Each choice has its own engine.  Even MOVES_NEVER needs a GPU engine, because
- * merging and cached columns may move any sketch to a device.
+ * merging and cached columns may still move a sketch to a device.
  */
 typedef enum Moves
 {
@@ -215,7 +215,9 @@ become_dense(qs_sketch *sk, const GpuRef *ref, bool created)
 	return true;
 }
 
-/* Make an explicit sketch dense on this device (-1: on any); false: the device has no memory. */
+/*
+ * Make an explicit sketch dense on this device (-1: on any); false: no memory or no handle is free.
+ */
 static bool
 move_explicit(qs_sketch *sk, int device)
 {
@@ -228,8 +230,8 @@ move_explicit(qs_sketch *sk, int device)
 
 /*
  * Move each sketch i with moves[i] to a device.  The sketches are explicit, have the same
- * parameters, and become dense on the device.  moves[i] is cleared if no memory is free for sketch
- * i.
+ * parameters, and become dense on the device.  moves[i] is cleared if no memory or no handle is
+ * free for sketch i.
  */
 static void
 move_all(qs_sketch **sk, uint32 count, int device, bool *moves)
@@ -251,7 +253,7 @@ move_all(qs_sketch **sk, uint32 count, int device, bool *moves)
 	pfree(ref);
 }
 
-/* Move a dense sketch to a device; false: no device has memory for it. */
+/* Move a dense sketch to a device; false: no handle is free, or the device has no memory. */
 static bool
 move_dense(qs_sketch *sk)
 {
@@ -305,8 +307,8 @@ check_total(const qs_sketch *sk, int64_t sum)
 }
 
 /*
- * True if the device has no memory for a sketch to grow.  The caller must then materialize the
- * sketch.
+ * True if the device has no memory for a sketch to grow.  The sketch must then be materialized
+ * before keys are added.
  */
 static bool
 cannot_grow(const qs_sketch *sk)
@@ -411,8 +413,8 @@ merge_there(qs_sketch *into, const qs_sketch *from, const GpuRef *there)
 }
 
 /*
- * Merge a dense or compact sketch of this process into a remote sketch; false: no memory.  A device
- * accepts only tables, so a compact sketch is first converted to tables.
+ * Merge a dense or compact sketch of this process into a remote sketch; false: no memory or no
+ * handle is free.  A device accepts only tables, so a compact sketch is first converted to tables.
  */
 static bool
 merge_uploaded(qs_sketch *into, const qs_sketch *from, qb_status *status)

@@ -43,8 +43,8 @@ typedef enum GpuSketchOp
 	/*
 	 * Exact counts of frequent keys (sketch/frequent.h).  SKETCH_FREQUENT makes a table of "bytes"
 	 * slots for "offset" wanted keys.  The next four requests name chunks, as SKETCH_COLUMN and
-	 * SKETCH_GROUPS do.  SKETCH_SAMPLE requests sample keys, and SKETCH_RECOUNT requests count
-	 * keys.
+	 * SKETCH_GROUPS do.  SKETCH_SAMPLE and SKETCH_SAMPLE_GROUPS sample keys.  SKETCH_RECOUNT and
+	 * SKETCH_RECOUNT_GROUPS count keys.
 	 */
 	SKETCH_FREQUENT,
 	SKETCH_SAMPLE,
@@ -103,7 +103,7 @@ GpuSketchShapeIn(GpuSlot *slot)
 
 /*
  * Returns why a sketch with these parameters will probably stay on the CPU; NULL: the sketch will
- * move to a GPU.
+ * probably move to a GPU.
  */
 extern const char *GpuSketchReason(const qs_params *p, const StateWork *work);
 
@@ -128,9 +128,9 @@ extern qb_status
 GpuSketchAddColumn(qs_sketch *sk, const GpuColumnChunk *chunk, int chunks, int64 *count);
 
 /*
- * Find the groups' sketches that become dense by the keys of this chunk.  Move these sketches to a
- * device, but do not add the keys.  dense[i] tells whether sketch i was moved.  All sketches have
- * the same parameters, and are empty.
+ * Find the groups' sketches that the keys on the first pages of this chunk make dense.  Move these
+ * sketches to a device, but do not add the keys.  dense[i] tells whether sketch i was moved.  All
+ * sketches have the same parameters, and are empty.
  */
 extern void GpuSketchGetDense(qs_sketch **sk, const qb_groups *groups, const GpuColumnChunk *chunk,
 							  bool *dense);
@@ -242,7 +242,7 @@ GpuSketchCreateAll(const qs_params *params, int device, uint32 count, GpuRef *re
 
 /*
  * Copy a dense sketch to this device (-1: to any).  An sf sketch is copied without its fat table.
- * False: no memory.
+ * False: no memory or no handle is free.
  */
 extern bool GpuSketchUpload(const qs_sketch *sk, int device, GpuRef *ref);
 
@@ -259,8 +259,8 @@ GpuSketchMergeRest(qs_sketch *into, const qs_sketch *from, const GpuSketchMerged
 
 /*
  * Fetch the tables of a sketch on a device into "here", an empty owned sketch, which becomes dense.
- * During the fetch the worker prepares the next sketch of the chain.  After the fetch the device's
- * sketch accepts no keys, and must be dropped.
+ * During the fetch the worker prepares the next sketch of the chain.  The device's sketch exists
+ * until the caller drops it.
  */
 extern qb_status GpuSketchFetch(const qs_sketch *sk, qs_sketch *here);
 

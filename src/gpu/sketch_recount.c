@@ -68,8 +68,8 @@ remote_ref(const qs_sketch *sk)
 }
 
 /*
- * Begin to count on a device that has chunks; false: the device has no memory.  The sketches are
- * copied to the device if "copied" is set.
+ * Begin to count on a device, if it has chunks.  The sketches are copied to the device if "copied"
+ * is set.  False: no memory or no handle is free.
  */
 static bool
 prepare(Recount *r, int device)
@@ -217,9 +217,9 @@ take_chunks(Recount *r, const GpuColumnChunk *chunk, int count)
 #define SAMPLED_CHUNKS 6
 
 /*
- * Testing rows, and splitting rows by group, takes time for each row of a sampled chunk.  So in a
- * chunk with more wanted pages than ALL_SAMPLED, only every SAMPLED_WORDS-th word of the set of
- * pages is sampled.
+ * Testing rows, and splitting rows by group, takes time for each row of a sampled chunk.  So if
+ * rows are tested or split, and a chunk has more than ALL_SAMPLED wanted pages, only every
+ * SAMPLED_WORDS-th word of the set of pages is sampled.
  */
 #define ALL_SAMPLED   4096
 #define SAMPLED_WORDS 8
@@ -281,7 +281,7 @@ more_keys(GpuRecounted *counted, uint64 more)
 	return counted->key + counted->count;
 }
 
-/* Read the counts of a sketch or of a copy; false: the sketch or copy is gone. */
+/* Read the counts of a sketch or of a copy; false: a request failed. */
 static bool
 read_keys(const Recount *r, const GpuRef *ref, GpuRecounted *counted)
 {

@@ -10,9 +10,10 @@
  * random number.  The handle in shared memory records the token, and the process that may redeem
  * it.  This process is the leader, or the parallel worker itself if the worker combines states.
  * The token can be redeemed once, while the handle exists.  The handle exists at most until the end
- * of the leader's transaction.  All other functions reject a token as an invalid sketch.  Some
- * aggregates pass their partial states to functions other than our combine function.  These
- * aggregates pass whole sketches instead of tokens (pgbase/aggregate.c).
+ * of the leader's transaction.  Only our combine function accepts a token.  For all other functions
+ * a token is an invalid sketch.  Some aggregates pass their partial states to functions other than
+ * our combine function.  These aggregates pass whole sketches instead of tokens
+ * (pgbase/aggregate.c).
  *
  * src/gpu/sketch_token.c
  */

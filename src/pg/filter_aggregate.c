@@ -2,8 +2,8 @@
  * filter_aggregate.c
  *		The aggregates that make filters, and the size of their states for the planner.
  *
- * The aggregates are qfilter_agg, qfilter_row_agg, qfilter_count_agg and qfilter_merge_agg.  They
- * accept keys of any type, like the aggregates of sketches (sketch_aggregate.c).  The state is an
+ * The aggregates are qfilter_agg, qfilter_row_agg, qfilter_count_agg and qfilter_merge_agg.  Keys
+ * may have any type, as in the aggregates of sketches (sketch_aggregate.c).  The state is an
  * expanded qfilter in the aggregate's context, and nothing is kept in the FmgrInfo.  Partial states
  * are passed as ordinary values.  In a query without groups, a token stands for a state that is
  * combined in the process that made it (pgbase/state.c).  The aggregates have no inverse function,
@@ -182,15 +182,18 @@ const AggregateFunctions filter_functions = {
 /* ---- the size of a state, for the planner ---- */
 
 /*
- * The largest number of bytes per set bit in the explicit encoding, whose hash table is at least a
- * quarter full.
+ * The maximum number of bytes per set bit in the explicit encoding.  Its hash table is at least a
+ * quarter full, unless the table has the minimum size.
  */
 #define EXPLICIT_BIT (4 * sizeof(uint32))
 
-/* The largest number of bytes per buffered row.  The buffer is at least a quarter full. */
+/*
+ * The maximum number of bytes of an enlarged buffer per row of the group.  A full buffer becomes 4
+ * times larger.
+ */
 #define BUFFERED_ROW (4 * (sizeof(uint64) + sizeof(int64)))
 
-/* Estimate how many bits the rows set.  In a Bloom filter, only the first row of a key sets bits. */
+/* Estimate how many bits the rows set.  In a Bloom filter only the first row of a key sets bits. */
 static double
 set_bits(const qf_params *params, double keys, double rows)
 {

@@ -90,7 +90,8 @@ empty_filter(const qf_params *params)
 
 /*
  * qfilter_new(rows, frequency, error, preset, k, seed): an empty filter that estimates frequencies.
- * If k is NULL, k is chosen for the error.  If any other argument is NULL, the result is NULL.
+ * If k is NULL, k is chosen for the error; preset paper needs a k.  If any other argument is NULL,
+ * the result is NULL.
  */
 PG_FUNCTION_INFO_V1(qfilter_new);
 Datum
@@ -285,8 +286,9 @@ qfilter_info(PG_FUNCTION_ARGS)
 /*
  * ---- adding, merging and folding ----
  *
- * Each function returns a read-write expanded object.  If the first argument is a read-write
- * expanded object, this object is changed.  If not, a copy is changed.  Stored values never change.
+ * If no argument is NULL, each function returns a read-write expanded object.  If the first
+ * argument is a read-write expanded object, this object is changed.  If not, a copy is changed.
+ * Stored values never change.
  */
 
 #define KEY_ARGUMENT 1

@@ -88,7 +88,7 @@ ranges_pay(const qf_filter *view, Size bytes)
 	return ranges * CHUNKS_PER_RANGE < bytes / TOAST_MAX_CHUNK_SIZE;
 }
 
-/* The largest number of bytes per set bit in a copy of explicit encoding. */
+/* Maximum bytes per set bit of an explicit filter, unless its table has the minimum size. */
 #define LIST_BYTES (4 * sizeof(uint32))
 
 /* Estimate the bytes of a copy of the filter.  A copy of a compact filter is not compact. */
@@ -105,7 +105,7 @@ room_of(const StoredFilter *stored, Datum datum)
 	return Max(bytes, view.ones * LIST_BYTES);
 }
 
-/* True if the memory limit allows a copy of this row's filter. */
+/* True if the memory limit allows a copy of this row's filter, perhaps in place of other copies. */
 static bool
 has_room(FilterProbe *probe, Datum datum)
 {
@@ -140,7 +140,7 @@ read_range(void *context, uint64_t offset, uint32_t bytes, uint8_t *out)
 
 /*
  * Count the key's set positions in a filter that is read by ranges.  "all": the caller needs only
- * to know whether all positions are set, so reading stops at the first zero bit.
+ * to know whether all positions are set, so reading may stop at the first zero bit.
  */
 static uint32
 ranges_set(Datum datum, const qf_filter *view, uint64 fingerprint, bool all)
@@ -176,7 +176,7 @@ whole_filter(FilterProbe *probe, Datum datum)
 	return &stored->copy->filter;
 }
 
-/* The filter of this row, read only; valid until the next row. */
+/* The filter of this row.  The caller must not change it.  It is valid until the next row. */
 static const qf_filter *
 probed_filter(FilterProbe *probe, Datum datum)
 {
@@ -242,7 +242,7 @@ estimate_of(const qf_scale *scale, FilterMethod method, uint32 set)
 	return method == FILTER_UNBIASED ? qf_estimate(scale, set) : Max(0, qf_estimate(scale, set));
 }
 
-/* The fingerprint of the key argument.  Raises an error if the filter has keys of another family. */
+/* The key argument's fingerprint.  Raises an error if the filter's keys are of another family. */
 static uint64
 key_argument(FunctionCallInfo fcinfo, FilterProbe *probe, const qf_filter *filter)
 {
@@ -327,8 +327,8 @@ qfilter_bounds(PG_FUNCTION_ARGS)
  * ---- arrays of keys ----
  *
  * qsketch.device decides whether a GPU looks up a batch of keys.  The GPU worker caches stored
- * filters for later batches, like sketches (sketch_probe.c).  The worker finds a cached filter by
- * its header and toast pointer, so this process need not read the filter's bits.
+ * filters for later batches, like sketches (sketch_probe.c).  A cached filter that is stored out of
+ * line is found by its header and toast pointer, so this process need not read the filter's bits.
  */
 
 /*
@@ -349,8 +349,8 @@ typedef struct Asked
 } Asked;
 
 /*
- * Open the filter of a row.  If the filter is stored out of line and a device may have cached the
- * filter, only its header is opened.
+ * Open the filter of a row.  If the filter is stored out of line, and the keys are enough for a
+ * lookup on a device, only the filter's header is opened.
  */
 static void
 ask(Asked *asked, FunctionCallInfo fcinfo)

@@ -6,10 +6,10 @@
  * length.  These checks are enough to keep every operation inside the value's bytes.
  *
  * The expanded object is the state of aggregates.  The engine inserts a full buffer of keys as one
- * batch.  A row's number is the number of the buffer's first row plus the row's index in the
- * buffer.  So the bits that a row sets do not depend on the time of the flush.  The filter is
- * materialized before it is read: the buffer is flushed, and the engine copies the bits from the
- * device into this process.  Materializing does not change the value.
+ * batch.  The number of a row without an id is the number of the buffer's first row plus the row's
+ * index in the buffer.  So the bits that a row sets do not depend on the time of the flush.  The
+ * filter is materialized before it is read: the buffer is flushed, and the engine copies the bits
+ * from the device into this process.  Materializing does not change the value.
  *
  * The first row sets the filter's key family.  A filter without rows equals a new filter.
  *
@@ -303,8 +303,8 @@ bits_of_row(const FilterState *expanded)
 }
 
 /*
- * The maximum number of rows to buffer.  A hash aggregate checks its memory at each input row, but
- * not when it reads results.  So the last flush, before the result is read, should not make the
+ * The maximum number of rows to buffer.  A hash aggregate checks its memory when a group begins,
+ * but not when it reads results.  So the last flush, before the result is read, should not make the
  * filter dense.  After this number of rows, an explicit filter is probably still explicit.
  */
 static int

@@ -57,7 +57,7 @@ typedef struct SetSlices
 /* Bytes of a slice.  Two slices fit into the processor's second-level cache. */
 #define SLICE (256 * 1024)
 
-/* Arrays of at least this many bytes are read in slices. */
+/* Minimum size in bytes of an array that is read in slices. */
 #define LARGE (4 * SLICE)
 
 /* Bytes between the length word and the elements of an array without NULLs. */

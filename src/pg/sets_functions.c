@@ -130,7 +130,7 @@ qsets_agg_trans(PG_FUNCTION_ARGS)
 
 /*
  * Make a row's collection the state, without a copy.  False: a state exists, or the collection is
- * small or read-only.
+ * small, flat or read-only.
  */
 static bool
 take_over(FunctionCallInfo fcinfo, Datum *state)
@@ -177,8 +177,8 @@ SQL_FUNCTION(qsets_agg_final, AggregateFinal(fcinfo, &sets_state_type));
 #define SMALLEST 4096
 
 /*
- * ROW: average bytes for a row, in an array that grows by doubling.  LABEL: the maximum number of
- * bytes for an id or an element in its dictionary.
+ * ROW: average bytes for a row, in an array that grows by doubling.  LABEL: average bytes for an id
+ * or an element in a dictionary with slots, if keys have 64 bits.
  */
 #define ROW   (1.5 * sizeof(uint64))
 #define LABEL (3 * sizeof(qset_slot) + 1.5 * sizeof(uint64))

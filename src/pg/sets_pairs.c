@@ -3,9 +3,10 @@
  *		qsets_pairs and qsets_nearest: their arguments and rows; qsets_pairs_plan.
  *
  * A call in a Function Scan puts all rows into a tuple store, which PostgreSQL writes to disk
- * beyond work_mem.  This call may use parallel workers.  A call in the select list returns rows
- * one by one, without workers, and ends when the query needs no more rows.  Before its first row,
- * qsets_pairs with "top" within one collection must collect all pairs.
+ * beyond work_mem.  This call may use parallel workers.  Usually the node QSketchPairs replaces the
+ * Function Scan (scan/sets/pairs.c).  A call in the select list returns rows one by one, without
+ * workers, and ends when the query needs no more rows.  Before its first row, qsets_pairs with
+ * "top" within one collection must collect all pairs.
  *
  * src/pg/sets_pairs.c
  */
@@ -455,8 +456,9 @@ qsets_pairs_plan(PG_FUNCTION_ARGS)
 }
 
 /*
- * Planner support of qsets_pairs, which answers no request.  The planner asks this function for the
- * number of rows before it makes paths.  The call loads the module, and installs the module's hook
- * (scan/sets/pairs.c) before the hook is needed for a session's first query.
+ * Planner support of qsets_pairs and qsets_nearest.  This function answers no request.  The planner
+ * asks the function for the number of rows before it makes paths.  The call loads the module, and
+ * installs the module's hook (scan/sets/pairs.c) before the hook is needed for a session's first
+ * query.
  */
 SQL_FUNCTION(qsets_pairs_support, PointerGetDatum(NULL));

@@ -201,7 +201,7 @@ count_leader_pairs(PairWorkers *w, qset_pair *out, uint64 room)
 	return count;
 }
 
-/* Copy pairs of the current shard, which the leader has taken, to "out", and return their number. */
+/* Copy pairs of the current shard, which the leader has taken, to "out".  Returns their number. */
 static uint64
 take_leader_pairs(PairWorkers *w, qset_pair *out, uint64 room)
 {
@@ -228,8 +228,8 @@ take_leader_pairs(PairWorkers *w, qset_pair *out, uint64 room)
 }
 
 /*
- * Find pairs of the leader's unfinished shard, or take a new shard.  False: no shard is left, or
- * the leader might exceed KEEP pairs.
+ * Find pairs of the leader's unfinished shard, or take a new shard.  False: no shard is left, the
+ * leader may not take shards, or the leader might exceed KEEP pairs.
  */
 static bool
 count_ahead(PairWorkers *w)

@@ -21,7 +21,7 @@ typedef struct PairScan
 	PairWorkers *workers;     /* the workers; NULL: no workers find pairs */
 	GpuPairs *gpu;            /* the search on GPUs; NULL: no GPU finds pairs */
 	int devices;              /* number of GPUs that search */
-	char why[GPU_TEXT_BYTES]; /* reason for using a GPU or the CPU */
+	char why[GPU_TEXT_BYTES]; /* reason for using a GPU or the CPU, or empty */
 	StoredName name;          /* name of the rows' collection, if "named" */
 	bool named;
 	bool parallel; /* workers may be started */

@@ -5,9 +5,9 @@
  * The first call for a collection reads it and checks all of its sets.  The second call prepares
  * the collection, and later calls use the prepared collection.  The process keeps a prepared
  * stored collection.  The calling expression keeps a prepared collection that is not stored, or
- * that exceeds the process's limit.
+ * that does not fit into the process's cache.
  *
- * The calling expression recognizes a collection without reading it.  A stored collection is
+ * The calling expression recognizes the collection of its last call.  A stored collection is
  * recognized by its toast pointer, and an expanded object by its version number.  Any other
  * collection is recognized by its bytes.  The expression keeps a copy of these bytes, unless they
  * exceed the memory limit of a hash table.

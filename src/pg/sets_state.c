@@ -69,7 +69,7 @@ SetsCheckKeys(const qset_collection *c, int sqlstate)
 					 sqlstate);
 }
 
-/* Raise an error if two collections have elements of different key families or widths. */
+/* Raise an error unless two collections have comparable keys, and elements of the same width. */
 void
 SetsCheckSame(const qb_keys *a, bool a_wide, const qb_keys *b, bool b_wide)
 {
@@ -110,7 +110,7 @@ SetsNew(void)
 	return SetsCreate(StateContext(&sets_state_type, NULL));
 }
 
-/* The expanded collection that a datum points to, or NULL. */
+/* Return the expanded collection that a datum points to; NULL: the datum is flat. */
 SetsState *
 SetsStateIn(Datum datum)
 {
@@ -126,8 +126,8 @@ SetsTakeKeys(SetsState *sets, Oid type, Oid collation)
 }
 
 /*
- * Prepare the builder for rows with elements of this key family and width.  Raises an error if the
- * collection has elements of another key family or width.
+ * Prepare the builder for rows with elements of these keys and this width.  Raises an error if
+ * these elements cannot be compared with the elements of the collection.
  */
 void
 SetsBuild(SetsState *sets, bool wide, const qb_keys *keys)
@@ -575,8 +575,9 @@ describe(SetsState *sets, const GpuMembershipsSizes *sizes, GpuKept *kept)
 }
 
 /*
- * Sort the rows of a collection that is only on a GPU, and return a reference to the rows.  The
- * sizes and the ids of the sets are written to "kept".  NULL: the caller must read the collection.
+ * Sort the rows of a collection that is only on a GPU, and return a reference to the rows.  "kept"
+ * receives the sizes of the collection, and the offsets and ids of its sets.  NULL: the caller must
+ * read the collection.
  */
 const GpuRef *
 SetsOnGpu(Datum datum, GpuKept *kept)

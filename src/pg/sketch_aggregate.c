@@ -30,7 +30,7 @@
 
 /*
  * Choose the engine of a new state, and whether a token may stand for the state.  Tokens are used
- * only if the aggregate consists of "functions".
+ * only if the aggregate's combine function is one of "functions".
  */
 static SketchState *
 start_state(FunctionCallInfo fcinfo, SketchState *state, const AggregateFunctions *functions)
@@ -176,9 +176,9 @@ state_for_update(FunctionCallInfo fcinfo, ArgumentLayout layout)
 }
 
 /*
- * Append an integer key without calling a function, so that no register has to be saved.  NULL:
- * nothing was appended, and the caller must call transition().  Until first_state() has set the
- * type of the keys, the buffer has no space.
+ * Append a key that is a number, without calling a function, so that no register has to be saved.
+ * NULL: nothing was appended, and the caller must call transition().  Until first_state() has set
+ * the type of the keys, the buffer has no space.
  */
 static pg_attribute_always_inline SketchState *
 append_integer(FunctionCallInfo fcinfo)
@@ -327,7 +327,7 @@ SQL_FUNCTION(qsketch_combine_support, StateCombineSupport(fcinfo));
 /*
  * ---- qsketch_merge_agg, and the functions that combine and finish states of qsketch_agg ----
  *
- * A sketch on a device is merged on that device, if the state is on that device or may move to it.
+ * A sketch on a device is merged by the GPU worker, if the state is on a device or may move to one.
  */
 
 static const AggregateFunctions merge_functions = {
@@ -389,7 +389,8 @@ close_operand(Operand *operand, SketchState *state)
 
 /*
  * Merge the operand into the state.  If only the operand is on a device, the state changes to the
- * operand's engine.  Before the change, the state's old engine copies the counters to this process.
+ * operand's engine.  Before the change, the state's old engine counts the buffered keys, and
+ * finishes its deferred merges.
  */
 static void
 merge_operand(SketchState *state, const Operand *operand)

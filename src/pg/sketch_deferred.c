@@ -3,9 +3,10 @@
  *		Compact sketches that wait to be merged into the state of an aggregate.
  *
  * A compact sketch of few keys is much smaller than the tables into which it is merged.  If
- * sketches of many groups alternate, each merge would access other tables, which are no longer in
- * the processor's cache.  So a state collects its compact sketches, as its buffer collects keys.
- * Later all collected sketches are merged into the state's tables, one after another.
+ * sketches of many groups alternate, each merge would access the tables of another group, which are
+ * no longer in the processor's cache.  So a state collects its compact sketches, as its buffer
+ * collects keys.  Later all collected sketches are merged into the state's tables, one after
+ * another.
  *
  * Until this merge the state has no tables, so a hash aggregate has memory for more groups, and
  * writes fewer sketches to disk.  Many sketches or many keys may require tables before the state is
@@ -43,8 +44,8 @@ may_defer(const SketchState *expanded, const qs_sketch *from, Size bytes)
 }
 
 /*
- * Defer a compact sketch: keep a copy that is merged when the state is read.  False: the caller
- * must merge the sketch now.
+ * Defer a compact sketch: keep a copy that is merged later, at the latest when the state is read.
+ * False: the caller must merge the sketch now.
  */
 bool
 SketchDefer(SketchState *expanded, const qs_sketch *from)

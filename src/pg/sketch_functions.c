@@ -21,8 +21,10 @@
 /*
  * ---- changing a sketch ----
  *
- * Each function returns a read-write expanded object.  An argument that is a read-write expanded
- * object is changed in place.  Any other argument is copied first.  Stored values never change.
+ * The functions qsketch_sf_...() return a new flat value.  Each other function returns a read-write
+ * expanded object, unless an argument is NULL.  If its first argument is a read-write expanded
+ * object, this object is changed in place.  Any other first argument is copied first.  Stored
+ * values never change.
  */
 
 #define KEY_ARGUMENT    1
@@ -55,10 +57,9 @@ add_key(FunctionCallInfo fcinfo, int sign)
 }
 
 /*
- * Planner support of the functions that add or remove a key, for sketches and for lists of top
- * keys.  With this support, PL/pgSQL may pass the variable in sk := qsketch_add(sk, k) as a
- * read-write object.  SketchForUpdate() changes this object in place.  If the function raises an
- * error, the variable is unchanged.
+ * Planner support of qsketch_add, qsketch_remove and qtop_add.  From PostgreSQL 18 on, PL/pgSQL may
+ * then pass the variable in sk := qsketch_add(sk, k) as a read-write object, which the function
+ * changes in place.  If the function raises an error, the variable is unchanged.
  */
 PG_FUNCTION_INFO_V1(qsketch_modify_support);
 Datum

@@ -75,7 +75,7 @@ typedef struct Probe
 	struct varlena *flat;     /* copy of the value, or NULL */
 	SketchState *flat_tables; /* copy with tables, if "flat" is compact; or NULL */
 
-	Measured other; /* noise of "flat", or of an expanded sketch */
+	Measured other; /* noise that is not kept in "noises" */
 	bool other_expanded;
 	uint64 other_version; /* version of the measured expanded sketch */
 	int64 other_total;
@@ -630,9 +630,9 @@ name_of(const Probe *probe, Datum datum, bool stored, StoredName *name)
 }
 
 /*
- * Look up the keys on a device.  False: the caller must look up the keys.  *sketch may be the header
- * of a stored sketch.  If a device is wanted, but none has cached this sketch, *sketch is set to the
- * whole sketch.
+ * Look up the keys on a device.  False: the caller must look up the keys.  *sketch may be the
+ * header of a stored sketch.  If a device should look up the keys, but no device has cached this
+ * sketch, *sketch is set to the whole sketch.
  */
 static bool
 ask_device(Probe *probe, Datum datum, bool stored, const qs_sketch **sketch, Batch *batch)

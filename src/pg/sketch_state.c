@@ -91,7 +91,7 @@ SketchChooseEngine(SketchState *expanded, const StateWork *work)
 		expanded->engine = GpuSketchEngine(&expanded->sketch.params, work);
 }
 
-/* The expanded sketch that a datum points to, or NULL. */
+/* Return the expanded sketch that a datum points to; NULL: the datum is flat. */
 SketchState *
 SketchStateIn(Datum datum)
 {
@@ -191,11 +191,12 @@ most_deferred(const qs_params *params)
 }
 
 /*
- * True if a full buffer should be enlarged, and its keys should stay in the buffer.  If the sketch
- * is empty, the buffer must have fewer keys than the explicit encoding can hold, or at least about
- * half of its keys must be distinct.  If the sketch has keys, two conditions must hold.  The
- * counted and the buffered keys together exceed the explicit limit, so the sketch will probably
- * become dense.  At least half of the counted keys were distinct.
+ * True if a full buffer should be enlarged, and its keys should stay in the buffer.  The sketch
+ * must be explicit, and state->deferred must be set.  If the sketch is empty, the buffer must have
+ * fewer keys than the explicit encoding can hold, or at least about half of its keys must be
+ * distinct.  If the sketch has keys, two conditions must hold.  The counted and the buffered keys
+ * together exceed the explicit limit, so the sketch will probably become dense.  At least half of
+ * the counted keys were distinct.
  */
 static bool
 keeps_keys(const KeyedState *state, const qs_sketch *sketch)
@@ -284,8 +285,9 @@ sketches_of(SketchState **expanded, uint32 count)
 }
 
 /*
- * Set "dense" for each group whose keys in this chunk would make its sketch dense.  The states have
- * no keys yet, and no keys are added.  The sketches of these groups are moved to a device.
+ * Find the groups whose keys in this chunk would make their sketches dense, and move these sketches
+ * to a device.  dense[i] is true if the sketch of group i was moved.  The states have no keys yet,
+ * and no keys are added.
  */
 void
 SketchGetDense(SketchState **expanded, const qb_groups *groups, const GpuColumnChunk *chunk,
@@ -410,7 +412,7 @@ SketchFlush(SketchState *expanded)
 		remove_now(expanded);
 }
 
-/* Add another sketch of the same parameters, or defer it until the state is read. */
+/* Add another sketch of the same parameters, or defer it (SketchDefer()). */
 void
 SketchMerge(SketchState *expanded, const qs_sketch *from)
 {

@@ -88,8 +88,8 @@ SketchFlatSize(const qs_sketch *sketch, const uint64 *presence, qs_flat *flat)
 }
 
 /*
- * Choose to write a sketch's tables as they are, for a value that is merged only once.  Return the
- * bytes of its varlena.
+ * Choose to write a dense sketch's tables as they are, for a value that is merged only once.
+ * Return the bytes of the value's varlena.
  */
 Size
 SketchTablesSize(const qs_sketch *sketch, qs_flat *flat)

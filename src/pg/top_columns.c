@@ -4,9 +4,9 @@
  *
  * The GPU first makes only the sketch.  An explicit sketch has all keys with exact counts.  For a
  * dense sketch, the GPU counts the most frequent keys a second time, exactly (gpu/sketch_gpu.h).
- * So all candidates have exact counts.  A dense sketch stays on the device until its list is read.
- * Then the sketch and the candidates are merged into the list, like a list of another process.
- * Rows of pages that are not cached are added later.
+ * So all candidates have exact counts.  A dense sketch may stay on the device until its list is
+ * read.  Then the sketch and the candidates are merged into the list, like a list of another
+ * process.  Rows of pages that are not cached are added later.
  *
  * If the keys cannot be counted again, no key of the cached column is added to the state, and the
  * scan reads the pages.
@@ -46,10 +46,11 @@ TopFetchSketch(SketchState *sketch)
 }
 
 /*
- * Count the frequent keys of dense sketches a second time, to find exact counts.  If not all
- * sketches and chunks are on one device, the sketches are first copied to this process.  A server
- * with one device does not copy the sketches of several groups, because together they may exceed
- * the memory of this process.  False: the sketches were not copied, or some keys were not counted.
+ * Count the frequent keys of dense sketches a second time, to find exact counts.  Unless
+ * GpuSketchIsWith() is true for all sketches, the sketches are first copied to this process.  A
+ * server with one device does not copy the sketches of several groups, because together they may
+ * exceed the memory of this process.  False: the sketches were not copied, or some keys were not
+ * counted.
  */
 static bool
 recount(SketchState *const *sketch, uint32 count, const qb_groups *groups, uint32 n,

@@ -19,8 +19,8 @@
 /*
  * ---- qtop_agg and qtop_merge_agg ----
  *
- * These aggregates are declared for keys of any type, and work like the aggregates of sketches
- * (sketch_aggregate.c).  The state is an expanded qtop in the aggregate's context.  The FmgrInfo
+ * These aggregates work like the aggregates of sketches (sketch_aggregate.c).  qtop_agg is declared
+ * for keys of any type.  The state is an expanded qtop in the aggregate's context.  The FmgrInfo
  * holds nothing.  Partial states are passed as ordinary values.  In a query without groups, tokens
  * stand for states that are combined in the process that made them (pgbase/state.c).  No token
  * stands for a state on a device.
@@ -79,7 +79,8 @@ first_state(FunctionCallInfo fcinfo, ArgumentLayout layout)
 }
 
 /*
- * Append an integer key, like append_integer() in sketch_aggregate.c.  NULL: nothing was appended.
+ * Append a key that is a number, like append_integer() in sketch_aggregate.c.  NULL: nothing was
+ * appended.
  */
 static pg_attribute_always_inline TopState *
 append_integer(FunctionCallInfo fcinfo, ArgumentLayout layout)
@@ -299,8 +300,8 @@ SQL_FUNCTION(qtop_info, ask(fcinfo, info_of));
  * Adding a key is cheap, but a value that may not be changed in place is copied first, with the
  * tables of its sketch and with its candidates.  From PostgreSQL 18 on, t := qtop_add(t, k) in
  * PL/pgSQL may change the variable in place (qsketch_modify_support).  If the call raises an error,
- * the variable must be unchanged.  So qtop_add checks everything that can fail before it changes
- * the list.  qtop_remove cannot check first whether the list has the removed weight.  So
+ * the variable must be unchanged.  So qtop_add checks its arguments and the new total before it
+ * changes the list.  qtop_remove cannot check first whether the list has the removed weight.  So
  * qtop_remove has no planner support function, and changes a copy of the variable.
  */
 

@@ -121,7 +121,10 @@ describe_column(TopQuestion *question)
 	question->sorted = OidIsValid(lookup_type_cache(question->type, TYPECACHE_LT_OPR)->lt_opr);
 }
 
-/* Raise an error unless the column has the type that the caller names. */
+/*
+ * Raise an error unless the type of the column is binary-coercible to the type that the caller
+ * names.
+ */
 void
 TopCheckType(const TopQuestion *question, Oid named)
 {
@@ -183,10 +186,10 @@ TopDescribe(TopQuestion *question, Oid relation, const char *column, const char 
  * If keys are numbers, a list costs little, and often already has exact counts.  The list is made
  * unless the table has few keys, or hardly any two rows have the same key.  If keys are not
  * numbers, another pass must count the candidates of a list.  The list is made only if the wanted
- * keys are much more frequent than all other keys, and most rows have rare keys.
+ * keys are much more frequent than all other keys, and many rows have rare keys.
  *
- * A table without pages of its own (a view, a foreign table) gives no sample, and GROUP BY runs.
- * The sample affects only the time, because the answer is always exact.
+ * A small table, or a table without pages of its own (a view, a foreign table), gives no sample,
+ * and GROUP BY runs.  The sample affects only the time, because the answer is always exact.
  */
 
 /*
@@ -291,7 +294,7 @@ TopTakeSample(const TopQuestion *question, TopSample *sample)
 	SPI_freetuptable(SPI_tuptable);
 }
 
-/* Estimate the number of rows of the table. */
+/* Estimate the number of rows of the table, without the rows that a sample leaves out. */
 double
 TopSampleTable(const TopSample *sample)
 {
@@ -345,10 +348,10 @@ TopSampleFraction(const TopQuestion *question, const TopSample *sample, const ch
  * 	  partition, whose rows the snapshot sees.
  * 	- It gives the name of a table to a new table.
  *
- * An ordinary query takes its snapshot after the locks.  So under READ COMMITTED qtop_exact takes a
- * new snapshot after the locks.  The new snapshot sees no more of this transaction's own changes
- * than the old snapshot.  At other isolation levels the transaction has only one snapshot, and an
- * error says that this snapshot is too old.
+ * An ordinary query takes its snapshot after the locks.  So if the snapshot of the calling query is
+ * too old, qtop_exact under READ COMMITTED takes a new snapshot after the locks.  The new snapshot
+ * sees no more of this transaction's own changes than the old snapshot.  At other isolation levels
+ * the transaction has only one snapshot, and an error says that this snapshot is too old.
  *
  * A table has a new file if its row in pg_class names another file than the row that the snapshot
  * sees.  VACUUM FULL, CLUSTER and SET TABLESPACE also make new files, although they keep all rows

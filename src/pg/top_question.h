@@ -32,15 +32,18 @@ typedef struct TopQuestion
 	int32 listed; /* number of keys that the list of candidates is made for */
 } TopQuestion;
 
-/* Statistics of a sample of the table. */
+/*
+ * Statistics of a sample of the table.  They do not include NULL keys, or keys whose weights sum to
+ * 0 or less.
+ */
 typedef struct TopSample
 {
 	double percent; /* sampled percentage of the table's pages; 0: no sample */
-	double rows;    /* number of sampled rows with a key that is not NULL */
+	double rows;    /* number of sampled rows */
 	double weight;  /* sum of the weights of these rows; "rows" if rows have no weights */
 	double groups;  /* number of distinct keys in the sample */
 	double single;  /* number of keys that only one row of the sample has */
-	int64 nth;      /* count or weight of the sample's n-th key; 0: fewer keys */
+	int64 nth;      /* count or weight of the n-th most frequent sampled key; 0: fewer keys */
 	int64 usual; /* count or weight of the rarest sampled key that a list keeps; 0: all are kept */
 } TopSample;
 

@@ -3,8 +3,8 @@
  *		A list of top keys as an expanded object; opens values, and raises errors about them.
  *
  * The CPU's engine counts a full buffer of keys as one batch, and looks up the candidates in the
- * same pass.  Integer keys are their own fingerprints.  They may stay in the buffer for several
- * batches, like keys of sketches (sketch_state.c).  For keys of other types the state also keeps
+ * same pass.  Keys that are numbers are their own fingerprints.  They may stay in the buffer for
+ * several batches, like keys of sketches (sketch_state.c).  For all other keys the state also keeps
  * the values of the buffered keys.  Values passed by reference are copied into an arena, which each
  * batch reuses.  Only keys that become candidates are converted to text.  A caller that has the
  * values of a whole batch puts only fingerprints into the buffer, and passes a function that
@@ -61,7 +61,7 @@ folding_call(uint32 n, const qs_params *a, const qs_params *b)
 	return psprintf("qtop_fold(top, %u, '%s')", n, SketchSizeText(a->n < b->n ? a : b));
 }
 
-/* Raise an error unless two lists can be merged or subtracted. */
+/* Raise an error unless two lists have the same n, and their sketches can be merged. */
 void
 TopCheckMergeable(const TopState *top, const TopReader *other)
 {
@@ -131,7 +131,7 @@ TopCopy(MemoryContext context, const TopReader *from)
 	return top;
 }
 
-/* The expanded list that a datum points to, or NULL. */
+/* Return the expanded list that a datum points to; NULL: the datum is flat. */
 TopState *
 TopStateIn(Datum datum)
 {
@@ -323,7 +323,7 @@ TopFlushRows(TopState *top, TopValueOf value_of, void *rows)
 	KeyBufferLimit(buffer, most_room(top));
 }
 
-/* Add another list.  The caller has checked that the sketches can be merged. */
+/* Add another list with the same n and with the same parameters of its sketch. */
 static void
 merge_list(TopState *top, const qs_top *from, const qs_sketch *from_sketch)
 {
@@ -381,8 +381,8 @@ take_column(TopState *top)
 
 /*
  * Add a sketch of TopSketchFor(), with exact counts of its frequent keys.  The list takes over the
- * sketch.  A sketch on a device is added when the list is next read.  A sketch in this process is
- * added now, because it may have many more counted keys than the list keeps.
+ * sketch.  A sketch on a device is added later, at the latest when the list is read.  A sketch in
+ * this process is added now, because it may have many more counted keys than the list keeps.
  */
 void
 TopAddCounted(TopState *top, SketchState *sketch, const GpuRecounted *counted)
@@ -556,7 +556,7 @@ TopMaterialize(TopState *top)
 	qs_top_finish(&top->top, &top->sketch);
 }
 
-/* Raise an error if one list keeps texts of its keys and the other list does not. */
+/* Raise an error if both lists have candidates, but only one list has texts of its keys. */
 void
 TopCheckSameTexts(const qs_top *a, const qs_top *b)
 {

@@ -21,7 +21,7 @@ typedef struct TopState
 
 	/* The sketch and the candidates of the counted keys.  They do not include buffered keys. */
 	qs_sketch sketch;
-	qs_flat flat; /* encoding that the size function chose for the write function */
+	qs_flat flat; /* encoding that pass_bytes() chose for pass() */
 	qs_top top;   /* the candidates */
 
 	/*

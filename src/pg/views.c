@@ -70,7 +70,7 @@ copy(const Activity *activity, Seen *seen)
 }
 
 /*
- * Read a slot; false: the slot is free, its process has ended, or the slot changed during each
+ * Read a slot.  False: the slot is free, its process has ended, or the slot changed during each
  * attempt.
  */
 static bool

@@ -113,7 +113,10 @@ start_shared(void)
 	LWLockRelease(AddinShmemInitLock);
 }
 
-/* Return the shared memory, or NULL if the server has none.  Creates a missing named segment. */
+/*
+ * Return the shared memory, or NULL if the server has none.  Creates a missing named segment if the
+ * free shared memory suffices.
+ */
 ActivityShared *
 ActivityMemory(void)
 {
@@ -205,7 +208,7 @@ describe(Activity *activity, ActivityCommand command, Oid relation, uint64 id)
 	end_change(activity);
 }
 
-/* A new id for a command, unique in this server. */
+/* Return a new id for a command, unique among the running commands of this server. */
 uint64
 ActivityNewId(void)
 {
@@ -215,8 +218,8 @@ ActivityNewId(void)
 }
 
 /*
- * Report that this process begins a command.  In a parallel worker "id" is the id of the leader's
- * command.  0: assign a new id.
+ * Report that this process begins a command.  "id" is the id that the processes of a parallel
+ * command share.  0: assign a new id.
  */
 ActivityHandle
 ActivityBegin(ActivityCommand command, Oid relation, uint64 id)
@@ -266,7 +269,7 @@ clear_from(SubTransactionId first)
  *
  * A process counts in its own memory.  At the end of each transaction, committed or aborted, the
  * process adds its counts to the shared counters.  The shared counters are sums over all processes
- * and databases, since the server's start or the last reset.
+ * and databases, since the last reset or the creation of the counters.
  */
 
 uint64 *stat_pending = NULL;

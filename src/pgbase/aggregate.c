@@ -118,8 +118,8 @@ combines(const AggregateFunctions *functions, Oid function)
 }
 
 /*
- * Read an aggregate whose combine function and final function are the family's.  False for any
- * other aggregate.
+ * Read an aggregate that AggregateReadForm() accepts, and whose combine function and final function
+ * are the family's.  False for any other aggregate.
  */
 static bool
 read_ours(Oid aggregate, const AggregateFunctions *functions, FormData_pg_aggregate *form)
@@ -143,8 +143,8 @@ AggregateIsOurs(Oid aggregate, const AggregateFunctions *functions)
 }
 
 /*
- * Read the key type that a transition function declares.  False unless the function takes and
- * returns the state type.
+ * Read the key type that a transition function declares.  False unless the function takes a key,
+ * and takes and returns the state type.
  */
 static bool
 read_types(Oid transition, Oid state_type, int key, Oid *key_type)

@@ -29,7 +29,7 @@ typedef struct AggregateTransition
 	const ArgumentLayout *layout;
 } AggregateTransition;
 
-/* The C functions of a family's aggregates of keys.  NULL ends each array. */
+/* The C functions of a family's aggregates, of keys and of stored values.  NULL ends each array. */
 typedef struct AggregateFunctions
 {
 	int key; /* position of the key argument, counted from 1 */
@@ -74,7 +74,8 @@ extern bool AggregateIsAlone(FunctionCallInfo fcinfo);
 
 /*
  * Estimate the rows of a new state, and the number of processes.  A parallel worker cannot see the
- * number of workers.  So every process assumes max_parallel_workers_per_gather workers.
+ * number of workers.  So every process of a parallel plan assumes max_parallel_workers_per_gather
+ * workers.
  */
 extern StateWork AggregateWork(FunctionCallInfo fcinfo);
 

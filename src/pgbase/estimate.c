@@ -69,7 +69,10 @@ constant(const List *args, int i)
 	return IsA(argument, Const) && !argument->constisnull ? argument : NULL;
 }
 
-/* Convert an integer, or a time in its type's unit, to a number.  False for any other type. */
+/*
+ * Convert a value that is stored as a signed integer, such as an integer or a time, to a number.
+ * False for any other type.
+ */
 static bool
 number_of(Oid type, Datum value, double *number)
 {
@@ -204,8 +207,9 @@ step_length(Oid function, const List *args, int *argument)
 }
 
 /*
- * Remove an added or subtracted constant, or a constant factor, from the expression.  The result
- * has as many values as the expression.  A negative factor reverses the order of the values.
+ * Remove an added or subtracted constant interval, or a constant second factor, from the
+ * expression.  The result has as many values as the expression.  A negative factor reverses the
+ * order of the values.
  */
 static Node *
 unshifted(Node *expr)
@@ -261,8 +265,8 @@ unconverted(Node *time)
 }
 
 /*
- * Return the difference between the last and the first bound of the column's histogram; 0: no
- * histogram.
+ * Return the difference between the last and the first bound of the column's histogram; 0:
+ * unknown.
  */
 static double
 column_range(PlannerInfo *root, Node *column)
@@ -302,8 +306,8 @@ is_rest(Oid function)
 #define EXACT_MASKS 0x1p53
 
 /*
- * Return the maximum number of values of a bitwise AND with a positive constant; 0 for any other
- * expression.
+ * Return the maximum number of values of a bitwise AND with a positive constant below EXACT_MASKS;
+ * 0 for any other expression.
  */
 static double
 masked_values(Oid function, const List *args)
@@ -319,7 +323,7 @@ masked_values(Oid function, const List *args)
 }
 
 /*
- * Return an upper limit of the number of the expression's values; 0: unknown.  "typical" assumes
+ * Estimate an upper limit of the number of the expression's values; 0: unknown.  "typical" assumes
  * that all remainders of a division have one sign.
  */
 static double
@@ -406,7 +410,8 @@ EstimateGroupsForSize(PlannerInfo *root, List *exprs, double rows)
 
 /*
  * Return the fraction of rows whose values are not in the list of most common values; 0 if no value
- * is frequent.  Imported statistics may contain any frequencies, even NaN.
+ * is frequent, or if the list is complete.  Imported statistics may contain any frequencies, even
+ * NaN.
  */
 static double
 rare_fraction(const AttStatsSlot *common, double distinct)
@@ -447,7 +452,8 @@ rare_values(PlannerInfo *root, Node *column)
  * Return an upper estimate of the number of groups.  "groups" is the estimate from statistics.
  * ANALYZE reads a sample.  If a column has frequent values and many rare values, ANALYZE may find
  * only a tenth of the column's values.  The true number lies between "groups" and the number of
- * rows with rare values.  The result is the geometric mean of these two numbers.
+ * rows with rare values.  The result is the geometric mean of these two numbers, but at least
+ * "groups".
  */
 double
 EstimateMostGroups(PlannerInfo *root, List *exprs, double rows, double groups)
@@ -652,9 +658,9 @@ set_space(PlannerInfo *root, AggTransInfo *info, double rows, double groups, Sta
 }
 
 /*
- * Planner support of transition functions: sets the sizes of the states.  The result NULL selects
- * the default cost.  The planner's call also loads the module before the paths of a session's first
- * query are made.
+ * Planner support of transition functions: sets the sizes of the states of a query with GROUP BY.
+ * The result NULL selects the default cost.  The planner's call also loads the module before the
+ * planner calls create_upper_paths_hook for the groups of a session's first query.
  */
 Datum
 StateSizeSupport(FunctionCallInfo fcinfo, StateSize space)

@@ -31,7 +31,7 @@ extern double EstimateOrder(PlannerInfo *root, List *exprs);
 
 /*
  * Return the bytes of a group's state for this number of distinct keys and rows.  0: use the size
- * in the aggregate's declaration.  "template" is NULL if the template is unknown.
+ * in the aggregate's declaration.  "template" is NULL if the call has no constant template.
  */
 typedef double (*StateSize)(const Const *template, double keys, double rows);
 

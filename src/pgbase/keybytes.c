@@ -76,7 +76,7 @@ KeyBytesPutLong(KeyBytes *bytes, const char *data, Size length)
 
 /* ---- numerics and intervals ---- */
 
-/* Kinds of numerics; SPECIAL stands for NaN and the infinities. */
+/* Kinds of numerics; KIND_SPECIAL stands for NaN and the infinities. */
 #define KIND_ZERO     0
 #define KIND_POSITIVE 1
 #define KIND_NEGATIVE 2
@@ -779,7 +779,7 @@ is_hashed(KeyKind kind)
 	return kind == KEY_HASHED || kind == KEY_PADDED_HASHED;
 }
 
-/* Put a key that another key contains. */
+/* Put a key that is no number and that another key contains. */
 void
 KeyBytesPutKey(KeyBytes *bytes, const KeyType *key, Datum value)
 {
@@ -793,7 +793,8 @@ KeyBytesPutKey(KeyBytes *bytes, const KeyType *key, Datum value)
 
 /*
  * Compute the hashes of a key that is no number, with the seeds 0, 1 and so on.  Returns true if
- * the key has text that is not ASCII, and the database's encoding is not UTF-8.
+ * the key has text that is not ASCII, and the database's encoding is not UTF-8.  Text under a
+ * nondeterministic collation does not count, because its hash does not depend on the encoding.
  */
 static bool
 hash_key(const KeyType *key, Datum value, int hashes, uint64 *hash)

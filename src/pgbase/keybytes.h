@@ -2,8 +2,9 @@
  * keybytes.h
  *		Writes a key as bytes that hold everything that = compares, and hashes these bytes.
  *
- * Keys of one type are equal if and only if their bytes are equal.  The bytes of a key are never a
- * prefix of another key's bytes, so the bytes of several keys can be concatenated.
+ * Except for collisions of hashes, keys of one type are equal if and only if their bytes are equal.
+ * The bytes of a key are never a prefix of another key's bytes, so the bytes of several keys can be
+ * concatenated.
  *
  *	numbers		8 bytes: KeyNumber()
  *	strings		the length in a byte, or in 4 bytes after 0xFF; then the string, text in UTF-8
@@ -96,7 +97,7 @@ KeyBytesPutNumber(KeyBytes *bytes, int64 number)
 	KeyBytesPut(bytes, &number, sizeof(number));
 }
 
-/* Put a column or an element.  NULL is a single byte. */
+/* Put an element, a bound or a column.  NULL is a single byte. */
 static inline void
 KeyBytesPutMember(KeyBytes *bytes, const KeyType *key, Datum value, bool null)
 {

@@ -9,8 +9,8 @@
  *
  * Only keys of built-in types are numbers.  So keys of a family that is recorded by name are
  * hashes, even if its extension is missing while a dump is restored.  For a built-in family that
- * this version lacks, the form is unknown.  A value of such a family can be stored and copied, but
- * its keys match no other keys.
+ * this version lacks, the form is unknown.  A value of such a family can be stored, copied, and
+ * merged with values of its family.  But no key can be looked up in the value.
  *
  * src/pgbase/keycheck.c
  */
@@ -32,7 +32,7 @@ static const Oid container_type[] = {
 	INT4ARRAYOID, INT4RANGEOID, INT4MULTIRANGEOID, RECORDOID, OIDVECTOROID,
 };
 
-/* One type of each other built-in family whose keys are or contain text. */
+/* At least one type of each other built-in family whose keys are or contain text. */
 static const Oid text_type[] = { TEXTOID, NAMEOID, JSONBOID, ANYENUMOID };
 
 /* The families of these types, computed at the first use.  The families never change. */

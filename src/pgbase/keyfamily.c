@@ -347,9 +347,11 @@ KeyFamilyCheckSame(const qb_keys *a, const qb_keys *b, const KeyHolder *holder)
  *				rows, a hash of their content.
  *
  * A value also records whether its text is in UTF-8 (utf8.h).  If the database's encoding is known,
- * all text is converted to UTF-8, except text of extensions' types, which is hashed in the
- * database's encoding.  ASCII text of an unknown encoding counts as UTF-8.  If other text of an
- * unknown encoding is hashed, the value records that the encoding is unknown.
+ * text is converted to UTF-8, with two exceptions.  Text of extensions' types is hashed in the
+ * database's encoding.  Text under a nondeterministic collation counts as UTF-8, because PostgreSQL
+ * hashes its ICU sort key, which does not depend on the encoding.  ASCII text of an unknown
+ * encoding counts as UTF-8.  If other text of an unknown encoding is hashed, the value records that
+ * the encoding is unknown.
  *
  * All arrays share one hash operator family.  So do all ranges, all multiranges and all rows.  So
  * the content of containers also decides which keys can be compared.  The content is the families

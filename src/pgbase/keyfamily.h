@@ -28,7 +28,7 @@ typedef struct KeyHolder
 {
 	const char *one;
 	const char *many;
-	const char *lookup; /* the function that looks up a key of any type, without a cast */
+	const char *lookup; /* for a hint: a function that takes an array as one key */
 } KeyHolder;
 
 extern void KeyFamilyCheckMaking(uint32 family, const KeyHolder *holder);

@@ -93,8 +93,8 @@ has_iso_form(Oid type)
 }
 
 /*
- * True if the text has the ISO form of a date or time, whose meaning depends on no setting.  The
- * input function checks the text's validity.
+ * True if the text is an infinity, or has the ISO form of a date or time.  The meaning of such a
+ * text depends on no setting.  The input function checks the text's validity.
  */
 static bool
 is_iso(const char *text, Oid type)
@@ -283,8 +283,8 @@ KeyBatchAnswers(const KeyBatch *batch, Datum *answer, Oid type)
  *
  * The keys in a value must survive dump and restore, changed settings and upgrades.  The bytes of a
  * datum do not, because they may contain OIDs.  So a value stores the text that the type's output
- * function writes under fixed settings: the settings of pg_dump, and UTC.  A number needs no text,
- * because it is its own fingerprint.
+ * function writes under the fixed settings of modes[].  A number needs no text, because it is its
+ * own fingerprint.
  *
  * Three settings are not fixed.  No type that can be a key uses xmloption or xmlbinary.  Times are
  * written with numeric time zones, so timezone_abbreviations has no effect, and setting it would
@@ -292,7 +292,7 @@ KeyBatchAnswers(const KeyBatch *batch, Datum *answer, Oid type)
  *
  * A stored text is not trusted.  The input function of the type that the caller names reads the
  * text, like any user's input.  The resulting key must have the fingerprint that is stored with the
- * text.  KeyParse() raises an error for a forged text, and for a type that the key did not have.
+ * text.  For any other key, KeyParse() raises an error: the text is forged, or the type is wrong.
  * Versions of PostgreSQL may write a key differently: PostgreSQL 19 writes all digits of a pg_lsn.
  * Every version reads the old and the new text as the same key.
  */
@@ -336,7 +336,7 @@ KeyTextEnd(int level)
 	AtEOXact_GUC(true, level);
 }
 
-/* True if the output function writes the same text under all settings. */
+/* True if the output function is known to write the same text under all settings. */
 static bool
 is_plain(Oid output)
 {
@@ -430,8 +430,8 @@ shows_bytes(const qb_keys *held)
 
 /*
  * Convert a stored text to the database's encoding.  "held" are the keys of the value that stores
- * the text.  Raises an error if the database's encoding lacks a character, or if the text cannot be
- * converted because an encoding is unknown.
+ * the text.  Raises an error if the database's encoding lacks a character, if the text cannot be
+ * converted because an encoding is unknown, or if the result is invalid in the database's encoding.
  */
 char *
 KeyKeptText(const char *text, Size length, const qb_keys *held, const KeyHolder *holder)

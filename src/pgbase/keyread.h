@@ -114,7 +114,7 @@ extern Datum KeyParseNumber(KeyParser *parser, int64 number);
  * ---- the key arguments of functions, for values of any family ----
  *
  * A function that looks up keys keeps a KeyProbe between rows.  The first row determines the type
- * of the keys.  If a key is given as text, the text is converted to the type of the value's keys.
+ * of the keys.  If a key is a literal, its text is converted to the type of the value's keys.
  */
 
 /* The keys of a calling expression.  The caller sets only "context" before the first row. */

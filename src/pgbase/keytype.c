@@ -537,7 +537,10 @@ bytes_of(int64 number, KeyKind kind)
 	return PointerGetDatum(bytes);
 }
 
-/* Convert a number to a key of this kind.  A number that is no key of this kind is truncated. */
+/*
+ * Convert a number to a key of this kind.  A number that is no key of this kind is truncated or
+ * rounded.
+ */
 Datum
 KeyNumberDatum(int64 number, KeyKind kind)
 {
@@ -608,7 +611,7 @@ KeyOfNumber(const KeyType *key, int64 number)
  * earlier versions contain it.
  */
 
-/* The stored form of a numeric: a header of 2 bytes, or of 4 bytes with the weight, and digits. */
+/* The stored form of a numeric: a header of 2 or 4 bytes with sign and weight, then the digits. */
 #define HEADER_SPECIAL    0xC000
 #define HEADER_SHORT      0x8000
 #define HEADER_NEGATIVE   0x4000
@@ -661,7 +664,7 @@ KeyDecimalOf(const char *data, Size length)
 
 /*
  * Compute the fingerprint of a numeric of at most four digits to base 10,000, in 62 bits.  The low
- * 54 bits are the digits as one number, the next 7 bits the weight, and the highest bit is the
+ * 54 bits are the digits as one number, the next 7 bits are the weight, and the highest bit is the
  * sign.  False: the numeric is NaN or infinite, has more digits, or has a weight of more than 7
  * bits.
  */

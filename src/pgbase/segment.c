@@ -48,7 +48,7 @@
 /* Values up to this size are sent through a worker's queue, which has this size. */
 #define SMALL_VALUE (64 * 1024)
 
-/* The factor by which a segment may be larger than requested, and the size of the first segment. */
+/* The factor by which all segments may exceed the requests, and the size of the first segment. */
 #define SEGMENT_SLACK 3
 #define FIRST_SEGMENT (1024 * 1024)
 

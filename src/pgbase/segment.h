@@ -41,7 +41,7 @@ typedef struct SharedSlice
 	uint64 data[FLEXIBLE_ARRAY_MEMBER]; /* the family's data, zeroed before their first use */
 } SharedSlice;
 
-/* Functions that cut values of a family into slices.  The functions raise errors. */
+/* Functions that cut values of a family into slices.  Failures raise errors. */
 struct StateSlices
 {
 	Size size; /* size of the family's data in a slice, without tables */

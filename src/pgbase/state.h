@@ -2,14 +2,14 @@
  * state.h
  *		The base of all families' states: a value as an expanded object, and a buffer of keys.
  *
- * The transition type of an aggregate is the family's own type.  The state is a read-write expanded
- * object in a child of the aggregate's context.  The executor does not copy such an object.  So a
- * row costs little more than appending a fingerprint to the buffer.  The keys of a full buffer are
- * counted as one batch.
+ * The transition type of an aggregate is the family's own type, or internal for a moving aggregate.
+ * The state is a read-write expanded object in a child of the aggregate's context.  The executor
+ * does not copy such an object.  So a row costs little more than appending a fingerprint to the
+ * buffer.  The keys of a full buffer are counted as one batch.
  *
- * All states of a grouped aggregate share a memory context.  For each new group a hash aggregate
- * adds up the sizes of all its contexts.  With a context for each of n groups, these sums would
- * take n * n steps.  Every other object has a context of its own.
+ * All states of a grouped or window aggregate share a memory context.  For each new group a hash
+ * aggregate adds up the sizes of all its contexts.  With a context for each of n groups, these sums
+ * would take n * n steps.  Every other object has a context of its own.
  *
  * src/pgbase/state.h
  */
@@ -33,7 +33,7 @@ typedef struct KeyedState
 	qb_memory memory;            /* allocates in the object's context */
 
 	KeyType key;    /* describes the keys that are added; type 0: not known yet */
-	int64 count;    /* number of added keys or values, minus the number of removed keys */
+	int64 count;    /* number of added keys or values, minus those that left a window frame */
 	int64 batches;  /* number of counted batches of keys */
 	bool accounted; /* a hash aggregate compares the state's memory with work_mem */
 	bool counting;  /* true during counting, and after an error that ended counting */
@@ -80,8 +80,8 @@ typedef struct KeyedStateType
 	/* Count all keys in the buffer.  Removals stay separate. */
 	void (*flush)(KeyedState *state);
 	/*
-	 * For StateForUpdate() and AggregateMerge(): copy a value to a new state, and add a value to a
-	 * state.  NULL: the family does not use these functions.
+	 * For StateForUpdate(), StateMerged() and AggregateMerge(): copy a value to a new state, and
+	 * add a value to a state.  NULL: the family does not use these functions.
 	 */
 	void *(*copy)(MemoryContext context, Datum datum);
 	void (*add)(KeyedState *state, Datum datum, bool of_keys);
@@ -89,12 +89,12 @@ typedef struct KeyedStateType
 	void (*merge)(KeyedState *state, void *passed);
 	/* Add another state's removals to this state's removals; NULL: the family has no removals. */
 	void (*take_back)(KeyedState *state, Datum removals);
-	/* Free the data of the state, but not the struct.  The state must not be used again. */
+	/* Free the data of the state, but not the struct.  A later use must initialize the data. */
 	void (*release)(KeyedState *state);
 
 	/*
-	 * pass() writes a state, without its removals, for another process.  pass_bytes() returns the
-	 * number of bytes that pass() writes.
+	 * pass() writes a state, without its removals, for another process or to a file.  pass_bytes()
+	 * returns the number of bytes that pass() writes.
 	 */
 	Size (*pass_bytes)(KeyedState *state);
 	void (*pass)(KeyedState *state, void *result, Size bytes);
@@ -178,8 +178,8 @@ StateTakeText(const KeyedState *state, qb_keys *held, const KeyHolder *holder)
 }
 
 /*
- * StatePass() writes a state, with its removals, for another process.  StatePassBytes() returns the
- * number of bytes that StatePass() writes.
+ * StatePass() writes a state, with its removals, for another process or to a file.
+ * StatePassBytes() returns the number of bytes that StatePass() writes.
  */
 extern Size StatePassBytes(KeyedState *state);
 extern void StatePass(KeyedState *state, void *result, Size bytes);
@@ -232,7 +232,7 @@ StateTypeOf(const KeyedState *state)
 /*
  * Return the state of a group that already has a row: the read-write object that the datum points
  * to.  NULL: the datum is no read-write pointer, or the object has another type.  The caller
- * refuses an object of another type.  Only the executor passes a read-write pointer, and only to
+ * refuses an object of another type.  The executor passes the read-write pointer of a state only to
  * the functions of one aggregate, which belong to one family (AggregateMoves()).  The function is
  * DatumGetEOHP() without a call.
  */
@@ -264,10 +264,10 @@ StateDatum(const KeyedState *state)
  * ---- tokens: short varlenas that stand for a partial state ----
  *
  * The combine function receives a token in place of the state.  A user could forge a token, so a
- * token contains a random number, not an address.  Two files record which state and which process
- * the number stands for: gpu/sketch_token.c for states on devices, and state.c for states that are
- * combined in the process that made them.  Each type of token has its own magic.  No value of our
- * types has the size and the magic of a token.
+ * token contains a random number, not an address.  Two files find the state of a number:
+ * gpu/sketch_token.c for states on devices, and state.c for states that are combined in the process
+ * that made them.  Each type of token has its own magic.  No value of our types has the size and
+ * the magic of a token.
  */
 
 typedef struct TokenMagic
@@ -328,7 +328,7 @@ TokenRead(Datum token)
 	return number;
 }
 
-/* Raise the error that a token stands for no state of this process. */
+/* Raise the error that a token stands for no state. */
 static inline void
 TokenGone(void)
 {

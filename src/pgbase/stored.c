@@ -4,8 +4,8 @@
  *		ranges.
  *
  * A join of keys and values reads all values for each key, or all keys for each value, depending on
- * the plan.  So the cache keeps as many values as fit into the memory of an executor node's hash
- * table.  A new value replaces the least recently used value.
+ * the plan.  So the cache keeps as many values as fit into its limit, usually the memory of an
+ * executor node's hash table.  A new value replaces the least recently used value.
  *
  * This rule fails if a query reads more values in rotation than fit into the cache.  Each value
  * would be dropped just before its next use, and copying a value costs hundreds of times as much as
@@ -233,8 +233,8 @@ KnownValueIs(const KnownValue *known, Datum datum)
 }
 
 /*
- * Note a value in place of an earlier value.  A value that is not stored out of line is copied into
- * "context", unless it is larger than "most" bytes.
+ * Note a value in place of an earlier value.  A flat value of at most "most" bytes is copied into
+ * "context".  A larger flat value, or an expanded value, is not noted.
  */
 void
 KnownValueNote(KnownValue *known, Datum datum, MemoryContext context, Size most)

@@ -7,8 +7,8 @@
  * identified by its toast pointer, because the value of a toast pointer never changes.  A toast
  * pointer could name another value only after the first value was vacuumed and four billion OIDs
  * were used.  A transaction is too short for this, and no expression keeps its cache after the
- * transaction.  A cache that belongs to a process must also compare the value's header before a
- * kept value is used.
+ * transaction.  The owner of a cache that outlives transactions must also compare the value's
+ * header before using a kept value.
  *
  * src/pgbase/stored.h
  */

@@ -45,8 +45,9 @@ Utf8IsAscii(const char *text, Size length)
 /*
  * Utf8Of() converts text of the database to UTF-8, Utf8ToDatabase() converts UTF-8 to text of the
  * database.  The result is the argument itself if no byte changes.  Any other result is allocated,
- * ends with a zero byte, and has its length in *length.  Raises an error if the target encoding
- * lacks a character.  The database's encoding must be known.
+ * ends with a zero byte, and has its length in *length.  Both functions raise an error if the
+ * target encoding lacks a character, or if the result is longer than PG_INT32_MAX bytes.  The
+ * database's encoding must be known.
  */
 extern const char *Utf8Of(const char *text, Size *length);
 extern const char *Utf8ToDatabase(const char *text, Size *length);

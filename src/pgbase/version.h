@@ -1,10 +1,10 @@
 /*
  * version.h
- *		The differences between versions of PostgreSQL that concern several files.
+ *		Functions that hide differences between versions of PostgreSQL.
  *
- * Each definition has the form of the newest version, and adapts older versions to it.  A
- * difference that concerns only one file is in that file.  A substitute for a facility that older
- * versions lack is also in the file that uses it.
+ * Each function here has the same arguments in all versions that have it.  Most differences that
+ * concern only one file are in that file.  A substitute for a facility that older versions lack is
+ * also in the file that uses it.
  *
  * src/pgbase/version.h
  */

@@ -45,7 +45,7 @@ struct BuiltinAggregate
 	bool starts_null;
 	Datum start;
 	AggState *caller;  /* calling node of the functions, which read only its context */
-	MemoryContext row; /* temporary memory of the functions; reset after a row or a page */
+	MemoryContext row; /* temporary memory of the functions; reset after a row, page or merge */
 	bool long_values;  /* some arguments have no fixed length */
 	int arguments;
 	ColumnLocation argument[FLEXIBLE_ARRAY_MEMBER];
@@ -112,7 +112,7 @@ init_finish(BuiltinAggregate *builtin, Oid oid, const Aggref *aggref, Oid *types
 	fmgr_info_set_expr((Node *) expr, &builtin->finish);
 }
 
-/* Make a call of a function with the state and "arguments" further arguments. */
+/* Prepare calls of a function that takes the state and "arguments" further arguments. */
 static FunctionCallInfo
 create_call(const BuiltinAggregate *builtin, FmgrInfo *function, int arguments)
 {
@@ -239,8 +239,8 @@ replace(const BuiltinAggregate *builtin, BuiltinState *state, Datum value, bool 
 
 /*
  * Add a row's arguments by the transition function, or another state by the combine function.
- * "null": one of the arguments is NULL.  A strict function is not called with a NULL.  If there
- * is no state yet, the argument of the first row without NULLs becomes the state.
+ * "null": one of the arguments is NULL.  A strict function is not called with a NULL.  If a strict
+ * function has no state yet, the argument of the first row without NULLs becomes the state.
  */
 static inline void
 add(const BuiltinAggregate *builtin, FunctionCallInfo call, BuiltinState *state, bool null)
@@ -298,7 +298,10 @@ BuiltinAdd(BuiltinAggregate *builtin, BuiltinState *state, const PageTuples *tup
 
 /* ---- results, merging and freeing of a state ---- */
 
-/* Call a function with the state.  The function does not use its other arguments. */
+/*
+ * Call a function on the state, or on the bytes of a serialized state.  The function does not use
+ * its other arguments.
+ */
 static Datum
 call_with(BuiltinAggregate *builtin, FmgrInfo *function, Datum value, bool *null)
 {

@@ -4,8 +4,8 @@
  *
  * PostgreSQL's executor evaluates the expressions, such as coalesce(user_id, 0), lower(url)
  * and CASE.  So permissions, domains and errors are the same as in an ordinary plan.
- * Expressions are compiled without a parent node.  With a parent node, the executor would read
- * this node's tuples instead of the slot that ColumnExpressionRead() fills.
+ * Expressions are compiled without a parent node.  With a parent node, they would be compiled for
+ * the node's own slot, which differs from the slot that ColumnExpressionRead() fills.
  *
  * The slot has only the columns that the expression needs.  A column behind columns of
  * variable width must be found by a walk through the tuple.  If an expression needs several
@@ -329,8 +329,8 @@ ColumnExpressionRead(ColumnExpression *expression, HeapTupleHeader tuple, Datum 
 /* ---- values that rows can be grouped by ---- */
 
 /*
- * True if the type is built in, has variable length, and has functions for equality and for
- * hashing.
+ * True if the type is built in, is no pseudo-type, has variable length, and has functions for
+ * equality and for hashing.
  */
 static bool
 has_functions(Oid type)

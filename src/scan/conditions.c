@@ -6,21 +6,23 @@
  * a parameter, now() - interval '1 day').  These tests exist:
  *
  *	< <= = <> >= >	of integers of any widths, of floats of any widths,
- *					of boolean, dates, times, timestamps with and without time zone
+ *					of boolean, dates, times, timestamps with and without time zone,
+ *					of oid, "char", tid and macaddr
  *	= <>			of text, if the collation calls only equal bytes equal, and of bytea
- *	IN, NOT IN		with each type named here: = ANY (array), <> ALL (array)
+ *	IN, NOT IN		with each type named here: = ANY (array), <> ALL (array);
+ *					strings only in a constant array of at most STRINGS_MAX strings
  *	IS [NOT] NULL, and a boolean column itself, NOT, IS TRUE, IS FALSE
  *
  * A condition on a time that is cut into steps, such as ts::date = '2026-04-10', has one value
  * for each step.  The values are cached for spans of times (groups/expr.c).
  *
- * Operators are recognized by OID, and must be built in.  The strategy of an operator in the btree
- * family of its type says what it compares.
+ * Operators are recognized by OID, and must be built in.  An operator's strategy in the btree
+ * family of its type tells which comparison it is.
  *
- * Conditions are tested in the planner's order (security level, then cost), except that tests
- * on the page against constants come first.  These tests are leakproof and raise no error, so
- * their order affects only the time.  A condition on steps of times keeps its position,
- * because a function that cuts times into steps may raise an error.
+ * Conditions are tested in the planner's order (security level, then cost), except that tests on
+ * the page come first if they have no operand or a constant operand.  These tests are leakproof
+ * and raise no error, so their order affects only the time.  A condition on steps of times keeps
+ * its position, because a function that cuts times into steps may raise an error.
  *
  * src/scan/conditions.c
  */
@@ -170,7 +172,7 @@ match_operator(ScanCondition *condition, OpExpr *expr)
 		   match_operands(condition, right, get_commutator(expr->opno), left, expr->inputcollid);
 }
 
-/* True if the array is a constant of at most STRINGS_MAX strings. */
+/* True if the array is a constant: NULL, or at most STRINGS_MAX strings. */
 static bool
 is_short(Expr *operand)
 {
@@ -301,8 +303,8 @@ prepare_executor(ScanConditions *conditions, EState *estate, Relation relation)
 
 /*
  * Set up conditions from an AND of clauses on the table's columns.  Expressions are compiled
- * without a parent node.  With a parent node, the executor would read this node's tuples
- * instead of conditions->slot.
+ * without a parent node.  With a parent node, they would be compiled for the node's own slot, which
+ * differs from conditions->slot.
  */
 void
 ScanConditionsInit(ScanConditions *conditions, List *clauses, EState *estate, Relation relation)

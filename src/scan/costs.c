@@ -8,8 +8,9 @@
  * GROUPING SETS.
  *
  * In a parallel plan each process has groups of its own, and a hash aggregate merges them.
- * The hash aggregate has all groups in memory at the same time, while a serial scan can write
- * groups to disk.  So a parallel plan is offered only if there is memory for all groups.
+ * A hash aggregate never writes its states to disk, so growing states may exceed its memory
+ * limit.  A serial scan can write groups to disk.  So a parallel plan is offered only if there is
+ * memory for all groups.
  *
  * src/scan/costs.c
  */
@@ -457,7 +458,7 @@ ScanGroupingExprs(PlannerInfo *root, RelOptInfo *input)
 
 /*
  * Relative cost of merging a row of an aggregate that cannot defer counting its keys: a
- * filter, or a list with texts.  0: the aggregate can defer counting.
+ * filter, or a list with texts.  0: any other aggregate.
  */
 static int
 whole_cost(const ColumnScanCall *call)

@@ -4,15 +4,16 @@
  *
  * The first call runs the whole scan and returns one tuple with all aggregates.  With GROUP BY
  * there is a tuple for each group (groups/use.c).  In a parallel scan each process returns the
- * groups of its pages.  Our aggregates return NULL if they have received no key.
+ * groups of its pages.  Our aggregates return NULL if they have received no key.  A scan whose
+ * states QSketchCollect returns (collect.c) returns no tuple.
  *
  * HAVING is tested on complete tuples, because its conditions refer to columns of
  * custom_scan_tlist.
  *
- * Under Finalize Aggregate the sketches are partial: they have the keys of one child, or of
- * the pages that this process read.  Partial sketches are freed as soon as they have been
+ * Under Finalize Aggregate the sketches are partial: they have the keys of one child or several,
+ * or of the pages that this process read.  Partial sketches are freed as soon as they have been
  * merged.  Complete sketches are kept until a parameter of the scan changes.  Until then a
- * rescan reads no pages.
+ * rescan reads no pages.  Groups are kept only if none of them was written to disk or freed.
  *
  * src/scan/exec.c
  */
@@ -52,12 +53,12 @@ typedef struct ColumnScanState
 	GroupKey *key;                /* the grouping columns of this table */
 	ExprState *having;            /* HAVING; NULL: no HAVING */
 	uint64 refused;               /* results for which HAVING was not true */
-	CachedColumns *cached;        /* NULL: no columns are cached on a GPU */
+	CachedColumns *cached;        /* NULL: there are none that this process may use */
 	ScanAccumulator *accumulator; /* NULL: no other scan fills the same states */
 	MemoryContext sketches;       /* holds the current result */
 	TableScanDesc scan;
 	PageReader reader;
-	SharedScan *shared; /* NULL in a serial plan */
+	SharedScan *shared; /* NULL: a serial scan */
 	Progress progress;
 	ScanCounts counts; /* counts of all runs */
 	ActivityHandle activity;
@@ -134,8 +135,8 @@ begin(CustomScanState *node, EState *estate, int eflags)
 }
 
 /*
- * Set the expected work on each state.  All processes of a parallel scan use the numbers in
- * the plan, so that they make the same choices.
+ * Set the expected work on each state.  All processes of a parallel scan use the same numbers,
+ * so that they make the same choices.  Also sets ScanAggregate.cached.
  */
 static void
 set_work(ColumnScanState *state)
@@ -312,8 +313,8 @@ count_keys(const ColumnScanState *state)
 
 /*
  * Add the keys in the buffers of all aggregates or groups to their states.  Returns the counts
- * afterwards.  The counts are zero for groups that several scans fill, because QSketchCollect
- * counts these groups.
+ * afterwards.  Groups that several scans fill are left to QSketchCollect, and their counts are
+ * zero.
  */
 static ScanCounts
 flush(ColumnScanState *state)
@@ -502,8 +503,9 @@ has_large_sets(const ColumnScanState *state)
 }
 
 /*
- * Return the values of the aggregates as a tuple, in per-tuple memory.  Aggregate takes over
- * the sets of the second tuple (has_large_sets()) without a copy.
+ * Return the values of the aggregates as a tuple, in per-tuple memory.  If has_large_sets() is
+ * true, the first call returns a row of NULLs.  Aggregate takes over the sets of the second tuple
+ * without a copy.
  */
 static TupleTableSlot *
 result(ColumnScanState *state, TupleTableSlot *slot)
@@ -532,7 +534,10 @@ result(ColumnScanState *state, TupleTableSlot *slot)
 	return ExecStoreVirtualTuple(slot);
 }
 
-/* Merge the states of all processes; false: the next partition's scan takes over the states. */
+/*
+ * Merge the states of all processes; false: the next partition's scan, or QSketchCollect, takes
+ * over the states.
+ */
 static bool
 leave(ColumnScanState *state)
 {
@@ -545,7 +550,7 @@ leave(ColumnScanState *state)
 	return state->accumulator == NULL;
 }
 
-/* Return the single tuple in the first call, then an empty slot. */
+/* Return the single tuple, perhaps after a row of NULLs, then an empty slot. */
 static TupleTableSlot *
 next_result(ColumnScanState *state, TupleTableSlot *slot)
 {

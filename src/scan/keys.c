@@ -7,7 +7,7 @@
  * In other tuples heap_getattr() reads the value: it handles NULLs, variable width, and
  * columns that were added after the tuple was written.
  *
- * Numbers and strings at a fixed offset are read and hashed in place.  Each of the most
+ * At a fixed offset numbers are read in place, and strings are hashed in place.  Each of the most
  * frequent kinds has a loop of its own.
  *
  * For a key of several columns the ordinary plan makes a row, and keybytes.c concatenates the
@@ -77,7 +77,10 @@ create_row(const RowExpr *row, EState *estate, Relation relation)
 	return key;
 }
 
-/* Give the key a cache if it is an expression whose values are numbers and can be cached. */
+/*
+ * Set aggregate->number if the key is an expression whose values are numbers, and
+ * GroupExpressionIsShort() is true.
+ */
 static void
 init_cache(ScanAggregate *aggregate)
 {
@@ -251,7 +254,7 @@ get_key(const ColumnLocation *location, KeyType *key, HeapTupleHeader tuple, uin
 	return true;
 }
 
-/* Read the number of an expression from its cache, or evaluate the expression; false: NULL. */
+/* Read the number of an expression, without evaluating the expression if possible; false: NULL. */
 static inline bool
 get_number(GroupExpression *expression, HeapTupleHeader tuple, uint64 *number)
 {

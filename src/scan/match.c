@@ -144,8 +144,8 @@ argument(const Aggref *aggref, int i)
 }
 
 /*
- * Set the weight or set id.  If it is a column cast to bigint, the type that our aggregates
- * declare, the scan reads the column itself.
+ * Set the weight or set id.  Our aggregates declare it as bigint.  If it is a smallint or integer
+ * column that is cast to bigint, the scan reads the column itself.
  */
 static void
 match_weight(Expr *expr, ColumnScanCall *call)
@@ -281,7 +281,10 @@ ColumnScanCalls(List *aggregates, List *matches)
 	return calls;
 }
 
-/* True if keys of the call's type can be read from pages.  The type must have a hash function. */
+/*
+ * True if the scan can count the call's keys.  Their type must have a hash function and text of a
+ * known encoding, and the family must accept the call.
+ */
 static bool
 takes_keys(const ColumnScanCall *call)
 {
@@ -295,7 +298,10 @@ takes_keys(const ColumnScanCall *call)
 						 format_type_be(call->key_type))));
 }
 
-/* True if the scan can do the aggregate, and no key can raise an error. */
+/*
+ * True if the scan can do the aggregate.  A call that would raise an error at its first key is
+ * refused.
+ */
 static bool
 is_plain(const Aggref *aggref, List *matches, ColumnScanCall *call)
 {
@@ -344,9 +350,9 @@ collect_aggregates(Node *node, void *context)
 }
 
 /*
- * All aggregates of the expressions; NIL: the scan cannot do one of them, or all are
- * PostgreSQL's own.  Outside of aggregates the expressions may contain only the expressions of
- * GROUP BY.
+ * All aggregates of the expressions; NIL: the scan cannot do one of the expressions, or all
+ * aggregates are PostgreSQL's own.  Outside of aggregates, columns may be only in the expressions
+ * of GROUP BY.
  */
 List *
 ColumnScanAggregates(List *expressions, List *groups, List *matches)

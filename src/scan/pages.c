@@ -3,13 +3,13 @@
  *		Reads the pages of a table, and finds the visible tuples of each page.
  *
  * Pages are read by the rules of a sequential scan (heapgetpage, from PostgreSQL 17 on
- * heap_prepare_pagescan).  The page is pruned if PostgreSQL expects a benefit.  Under the share
- * lock the scan fails if the snapshot is too old for the page.  If the page's all-visible bit is
- * set, all tuples are visible, except on a standby.  In all other cases each tuple is checked.
- * Serializable transactions check each tuple for conflicts.  PostgreSQL's own code does
- * synchronized scans, the ring of buffers for large tables, read-ahead, and the distribution of
- * blocks to parallel workers.  The lock is released before the tuples are used: a pinned page may
- * receive new tuples, but its old tuples do not move.
+ * heap_prepare_pagescan).  The page is pruned if PostgreSQL expects a benefit.  Up to PostgreSQL
+ * 16, the scan fails under the share lock if the snapshot is too old for the page.  If the page's
+ * all-visible bit is set, all tuples are visible, except on a standby.  In all other cases each
+ * tuple is checked.  Serializable transactions check each tuple for conflicts.  PostgreSQL's own
+ * code does synchronized scans, the ring of buffers for large tables, read-ahead, and the
+ * distribution of blocks to parallel workers.  The lock is released before the tuples are used: a
+ * pinned page may receive new tuples, but its old tuples do not move.
  *
  * The next page is in no processor cache yet.  So the loops over the tuples of this page prefetch
  * one stride of the next page for each tuple, into the second-level cache.  Prefetching the whole
@@ -124,8 +124,9 @@ BlockRead(BlockReader *reader, BlockNumber block)
 }
 
 /*
- * Prefetch page headers.  The processor translates the addresses of several prefetches at the
- * same time.  Locking buffers between the prefetches would prevent this.
+ * Prefetch page headers, if the next buffers can be guessed.  The processor translates the
+ * addresses of several prefetches at the same time.  Locking buffers between the prefetches would
+ * prevent this.
  */
 void
 BlockPrefetchHeaders(const BlockReader *reader, int count)

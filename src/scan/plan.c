@@ -3,9 +3,9 @@
  *		Offers QSketchScan to the planner.
  *
  * QSketchScan is offered if it can do all that the query requests of the table: only
- * aggregates that match.c knows, conditions that conditions.c tests, a GROUP BY that costs.c
- * knows, and no TABLESAMPLE.  In all other cases the ordinary plan is used.  The ordinary plan
- * is also used if it is cheaper: an index may find the few rows that a condition keeps.
+ * aggregates and conditions that match.c accepts, a GROUP BY that costs.c accepts, and no
+ * TABLESAMPLE.  In all other cases the ordinary plan is used.  The ordinary plan is also used if
+ * it is cheaper: an index may find the few rows that a condition keeps.
  *
  * The parent of a path is the table that it scans, although the path returns aggregates.  So
  * the planner passes the table's conditions to plan_path(), including the conditions of row
@@ -63,7 +63,7 @@ typedef struct PlanStep
 	List *matches;       /* the recognized aggregates of the query */
 	List *having;        /* HAVING, as an AND of conditions */
 	List *by;            /* the grouping expressions; NIL: no GROUP BY */
-	bool alone;          /* the scan is the only node below a Gather */
+	bool alone;          /* no GROUP BY, and a Gather has only the scan below it */
 	double pages;        /* pages that serial scans read, without cached pages */
 } PlanStep;
 
@@ -74,7 +74,7 @@ typedef struct ScanPath
 	List *targets;    /* aggregates, then grouping expressions */
 	List *matches;    /* the recognized aggregates of the query */
 	List *having;     /* HAVING, as a list of conditions */
-	bool alone;       /* the scan is the only node below its Gather */
+	bool alone;       /* no GROUP BY, and its Gather has only the scan below it */
 	int accumulator;  /* number of the accumulator's parameter, or -1 */
 	int group_fields; /* number of grouping expressions; 0: no GROUP BY */
 	StateWork work;   /* expected work for each group */
@@ -556,7 +556,7 @@ add_child_paths(PlanStep *grouping, RelOptInfo *parent, List *aggregates)
 
 /* ---- the hook ---- */
 
-/* True if the query aggregates all rows of one item of FROM, as a whole or by group. */
+/* True if the query aggregates one item of FROM, as a whole or by groups that the scan can make. */
 static bool
 is_whole(PlanStep *grouping, RelOptInfo *input)
 {
@@ -650,7 +650,7 @@ scan_in(const Path *path)
 	}
 }
 
-/* Report why the cheapest path does not use the scan, or why it does not use the GPU. */
+/* Report why the cheapest path does not use the scan, and why it does not use the GPU. */
 static void
 report_reasons(PlannerInfo *root, const RelOptInfo *input, const RelOptInfo *output, List *matches)
 {
@@ -699,7 +699,7 @@ add_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptI
 	PG_END_TRY();
 }
 
-/* Define the settings, the hook and the node when the library is loaded. */
+/* Define the setting, the hooks and the nodes when the library is loaded. */
 void
 ColumnScanInit(void)
 {

@@ -80,7 +80,7 @@ extern bool ScanReturnsOneRow(const CustomScan *scan);
 
 typedef struct ColumnFamily ColumnFamily;
 
-/* families.c: while add_paths() plans a query, why QSketchScan cannot do it; NULL: it can. */
+/* families.c: while add_paths() plans a query, the last reason against a scan; NULL: none. */
 extern const char *scan_refusal;
 extern bool ScanRefuse(const char *reason);
 
@@ -103,7 +103,7 @@ typedef struct ColumnScanCall
 	Expr *weight;  /* an integer: the weight, or the id of a set; NULL: none */
 	Expr *integer; /* "weight" without its cast from a shorter integer type */
 	KeyKind weight_kind;
-	Const *template;  /* NULL: the default parameters, or the value of "parameter" */
+	Const *template;  /* NULL: the default parameters, or "parameter" was not read yet */
 	Param *parameter; /* the parameter whose value in a run is the template; NULL: none */
 	Const *limit;     /* number of keys to list; NULL: the family has no such argument */
 	Oid key_type;     /* the key's type in the transition function */
@@ -124,7 +124,7 @@ typedef struct CachedColumns CachedColumns;
 /* keys.c: keys of several columns. */
 typedef struct RowKey RowKey;
 
-/* groups/expr.c: an expression with a cache of its values. */
+/* groups/expr.c: an expression, perhaps with a cache of its values. */
 typedef struct GroupExpression GroupExpression;
 
 extern bool RowKeyTakes(const RowExpr *row);
@@ -165,7 +165,7 @@ typedef struct ScanAggregate
 	ColumnLocation location;   /* the key; attribute 0: no key is read */
 	ColumnLocation weight;     /* the weight or set id; attribute 0: none */
 	RowKey *row;               /* a key of several columns; NULL: any other key, or no key */
-	GroupExpression *number;   /* the key if it is an expression with a cache; else NULL */
+	GroupExpression *number;   /* the key if it is a division or has steps of times; else NULL */
 	KeyType *keys;             /* type of the keys; NULL: not one of our aggregates */
 	GivenTemplate *given;      /* a template that is given as a parameter; else NULL */
 	bool in_transfer;          /* only our combine function receives the partial state */
@@ -190,7 +190,7 @@ extern List *ScanParams(List *targets);
 struct ColumnFamily
 {
 	const AggregateFunctions *functions;
-	bool weights; /* the aggregate has a weight or set-id argument */
+	bool weights; /* the family's aggregates may have a weight or set-id argument */
 	bool (*takes_keys)(const ColumnScanCall *call); /* false after ScanRefuse() */
 	/* Raises the error of an unusable template.  NULL: the family has no templates. */
 	void (*check_template)(Datum template, bool null);
@@ -272,7 +272,7 @@ extern double ScanCandidates(const ColumnScanCall *call);
 /* True if the sketch of a call is made on the CPU even if a GPU is used. */
 extern bool ColumnStaysOnCpu(const ColumnScanCall *call);
 
-/* True if each row of a filter with this template sets random bits. */
+/* True if a filter with this template draws random bits for each row. */
 extern bool ColumnFilterDraws(const Const *template);
 
 /* True if the aggregate is a sketch whose counters are on a device. */
@@ -285,11 +285,11 @@ extern bool ScanAggregateIsOnGpu(const ScanAggregate *aggregate);
  * Conditions on rows (conditions.c, select.c).  A condition is tested on all tuples of a page,
  * and keeps the tuples for which it is true.
  *
- * A condition that compares a column with an operand is tested on the page.  The operand is
- * the same for all rows.  Numbers are compared as integers of the same order (pgbase/keytype.h),
- * so each of the operators < <= = >= > accepts a range of integers.  Strings are compared byte by
- * byte.  A condition on steps of times, such as days, is evaluated about once for each step.  The
- * executor evaluates all other conditions.
+ * A test on the page compares a column with an operand that is the same for all rows, or tests the
+ * column for NULL.  Numbers are compared as integers of the same order (pgbase/keytype.h), so each
+ * of the operators < <= = >= > accepts a range of integers.  Strings are compared byte by byte.  A
+ * condition on steps of times, such as days, is evaluated about once for each step.  The executor
+ * evaluates all other conditions.
  */
 
 /* Further kinds of tests.  qb_test_kind has the tests of numbers and the test for NULL. */
@@ -312,7 +312,7 @@ typedef struct ScanCondition
 	Expr *clause;
 	Var *column;
 	ColumnLocation location;
-	KeyKind kind; /* kind of the column; KEY_HASHED: the column can only be tested for NULL */
+	KeyKind kind; /* kind of the column; not set in a test for NULL */
 
 	/* The operand with which the column is compared; NULL: no operand. */
 	Expr *operand;
@@ -320,7 +320,7 @@ typedef struct ScanCondition
 	bool operand_is_array;
 	int strategy; /* btree strategy of the comparison */
 
-	/* Set from the operand's value in each run, when the first row reaches this condition. */
+	/* Set from the operand's value in each run, before the condition is tested. */
 	bool ready;
 	bool all;      /* every row passes */
 	bool none;     /* no row passes */
@@ -391,7 +391,7 @@ typedef struct ScanCounts
 	uint64 groups;
 	uint64 spilled;       /* groups written to disk, counted each time */
 	bool cached_examined; /* the use of cached columns was examined */
-	bool on_cpu;          /* at least one sketch was made on the CPU */
+	bool on_cpu;          /* at least one state of our aggregates is on the CPU */
 	bool on_gpu;
 } ScanCounts;
 
@@ -418,7 +418,7 @@ extern void ScanCountKeys(ScanCounts *counts, const ScanAggregate *aggregate, in
 typedef struct ScanAccumulator
 {
 	MemoryContext context;
-	ScanAggregate *aggregate;  /* sketches of the last child that ran; NULL: no child has run */
+	ScanAggregate *aggregate;  /* sketches of the last child that ran; NULL: none, or GROUP BY */
 	struct ScanGroups *groups; /* groups that all children fill; NULL: no GROUP BY */
 	void *first;               /* the child that started the groups; NULL: no groups */
 	bool returning;            /* all children have run, and the groups are being returned */
@@ -479,7 +479,7 @@ extern void ScanExplainPages(const ScanCounts *counts, ExplainState *es);
  */
 enum
 {
-	PLAN_ALONE,        /* 1: the scan is the only node below its Gather */
+	PLAN_ALONE,        /* 1: no GROUP BY, and its Gather has only the scan below it */
 	PLAN_ACCUMULATOR,  /* number of the ScanAccumulator's parameter, or -1 */
 	PLAN_GROUP_FIELDS, /* number of grouping columns and expressions; 0: no GROUP BY */
 	PLAN_ROWS,         /* expected rows of a group in each process, at most INT_MAX */

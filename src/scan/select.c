@@ -3,12 +3,13 @@
  *		Tests conditions on the tuples of a page: WHERE, and the FILTER of each aggregate.
  *
  * Each kind of condition has its own loop.  The loop writes every tuple to the next index of
- * the result, and increments the index only if the tuple passes.  So no branch depends on the
- * values, and none is mispredicted.  Values at a fixed offset are read in place, other values
- * by heap_getattr().
+ * the result, and increments the index only if the tuple passes.  So the loop does not branch on
+ * the result of the test.  Such a branch would often be mispredicted.  Values at a fixed offset
+ * are read in place, other values by heap_getattr().
  *
  * An operand is evaluated once in a run, when the first row has passed all earlier conditions.  The
- * ordinary plan evaluates the operand for the first time at the same row.
+ * ordinary plan evaluates the operand for the first time at the same row.  If cached columns are
+ * used, the operand is evaluated before the first row is read.
  *
  * WHERE is tested first.  FILTERs are tested on the tuples that pass WHERE.  Aggregates with
  * equal FILTERs share the tuples that pass.
@@ -238,7 +239,7 @@ keep_if(TupleTest test, const ScanCondition *condition, KeyKind kind, PageTuples
 	tuples->count = count;
 }
 
-/* Keep the tuples that pass, with a loop for each kind of column.  "test" is a constant. */
+/* Keep the tuples that pass, with a loop for each frequent kind.  "test" is a constant. */
 static pg_attribute_always_inline void
 keep_numbers(TupleTest test, const ScanCondition *condition, PageTuples *tuples)
 {
@@ -397,7 +398,7 @@ WantedRowsAddFilter(WantedRows *rows, Expr *filter)
 	return add_conditions(rows, clauses);
 }
 
-/* The number of conditions that are tested on the page; -1: there are no conditions at all. */
+/* The number of conditions that are tested on the page or by steps; -1: there are no conditions. */
 int
 WantedRowsOnPage(const WantedRows *rows)
 {
@@ -448,7 +449,7 @@ WantedRowsSelect(WantedRows *rows, PageTuples *tuples)
 	}
 }
 
-/* End a run, before its last page is released. */
+/* End a run: clear the slots, and free the caches of conditions on steps. */
 void
 WantedRowsEnd(WantedRows *rows)
 {

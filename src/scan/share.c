@@ -12,16 +12,16 @@
  * A process that joins after all other processes have left finds no pages, so its values are
  * empty.
  *
- * Finalize Aggregate above Gather merges all other values: small sketches, filters and lists,
- * sketches on a device, and states of PostgreSQL's own aggregates.  It receives a row from
- * each process.  NULL in a row stands for a value that was added to the shared value.  If
- * shared memory is short, Finalize Aggregate merges all values.
+ * Finalize Aggregate above Gather merges all other values, such as small sketches, filters and
+ * lists, sketches on a device, and states of PostgreSQL's own aggregates.  It receives a row from
+ * each process.  NULL in a row stands for an empty value, or for a value that was added to the
+ * shared value.  If shared memory is short, Finalize Aggregate merges large values, too.
  *
  * Groups are not merged in shared memory.  Each process returns its groups, and a hash
  * aggregate above Gather merges them.
  *
- * Before the processes leave, they build the collections of sets together (sets/build.c).
- * Then only one process has the sets of all rows.
+ * If no process has another scan to do, the processes build the collections of sets together before
+ * they leave (sets/build.c).  Then only one process has the sets of all rows.
  *
  * src/scan/share.c
  */
@@ -38,7 +38,7 @@ struct SharedScan
 {
 	uint64 id;     /* the scan's id in qsketch_progress */
 	int processes; /* processes of the plan */
-	slock_t mutex; /* guards all fields below */
+	slock_t mutex; /* guards "joined", "running" and "counts" */
 	bool joined;   /* a process has joined this run */
 	int running;   /* processes that have not left yet */
 	ScanCounts counts;
@@ -95,7 +95,7 @@ SharedScanInit(SharedScan *shared, int count, int processes)
 		SharedValueInit(&shared_values(shared, count)[i]);
 }
 
-/* Prepare another run.  All processes have left the last run, perhaps before its end. */
+/* Prepare another run.  The workers of the last run have exited, perhaps before its end. */
 void
 SharedScanReset(SharedScan *shared, dsa_area *area, int count)
 {

@@ -313,7 +313,7 @@ qset_block_fill(const qset_preparation *p, void *block)
  * For each column from job->from on, every method sets the column's counter to the number of
  * elements that the column has in common with the row.  There are two exceptions.  A technique sets
  * 0 if the sizes already exclude the pair.  The index of prefixes sets only the counters of
- * candidates.  Costs for k sets of n elements (techniques.c has the costs of the techniques):
+ * candidates.  Costs of a row for k columns (techniques.c has the costs of the techniques):
  *
  *	index		one step for each equal element		paper: sf-gssjoin
  *	hybrid		one step for each equal rare element, and k/512 vectors for each

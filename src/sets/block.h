@@ -12,7 +12,7 @@
  *	hybrid			heavy_start [k + 1]	index of the row's first heavy element
  *					heavy []			heavy elements of the rows
  *					bits []				each heavy element's column of bits
- *	pairwise, and index of prefixes
+ *	pairwise unless resident, and index of prefixes
  *					offset [k + 1], rank []		the sets
  *	index of prefixes
  *					column_signed [k], signature []		the columns' signatures (filter.h)

@@ -417,7 +417,7 @@ qset_builder_group(const qset_builder *b, qset_collection *out)
 	return status;
 }
 
-/* Sort set by set, because one set fits into the cache. */
+/* Sort set by set, because most sets fit into the cache. */
 qb_status
 qset_builder_finish(qset_builder *b, qset_collection *out)
 {

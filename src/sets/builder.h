@@ -3,12 +3,12 @@
  *		Makes a collection from rows (set id, element) in any order, by one process or by several.
  *
  * Ids and elements get codes in the order of their first rows (dictionary.h).  A row is stored as
- * its two codes, in eight bytes.  At the end ranks replace the codes, one pass puts each row's
- * element into its set, and each set is sorted.  From QSET_COMPACT rows on, duplicates are dropped
- * before the array of rows grows.  So the array grows to at most about four times the distinct
- * rows, or four times QSET_COMPACT if that is more.  Collections are merged by building one
- * collection from the rows of all collections.  A merge looks up one code for each distinct
- * element, not for each row.
+ * its two codes, in eight bytes.  At the end ranks replace the codes, each row's element is put
+ * into its set, and each set is sorted.  From QSET_COMPACT rows on, duplicates are dropped before
+ * the array of rows grows.  So the array grows to at most about four times the distinct rows, or
+ * four times QSET_COMPACT if that is more.  Collections are merged by building one collection from
+ * the rows of all collections.  A merge looks up one code for each distinct element, not for each
+ * row.
  *
  * src/sets/builder.h
  */
@@ -48,8 +48,8 @@ extern qb_status qset_builder_add(qset_builder *b, const int64_t *id, const uint
 								  const uint64_t *high, uint64_t rows);
 
 /*
- * Add the rows of a collection.  QB_MISMATCH: the collection's width or type of keys differs from
- * the builder's.
+ * Add the rows of a collection.  QB_MISMATCH: the collection has sets, and its width or type of
+ * keys differs from the builder's.
  */
 extern qb_status qset_builder_add_collection(qset_builder *b, const qset_collection *c);
 
@@ -65,13 +65,13 @@ extern uint64_t qset_builder_image_rows(const void *image);
 extern const qb_keys *qset_builder_image_keys(const void *image, bool *wide);
 
 /*
- * Add the rows of an image.  QB_MISMATCH: the image's width or type of keys differs from the
- * builder's.
+ * Add the rows of an image.  QB_MISMATCH: the image has sets, and its width or type of keys differs
+ * from the builder's.
  */
 extern qb_status qset_builder_add_image(qset_builder *b, const void *image);
 
 /*
- * Make a collection of all rows, for runs.c.  The collection's sets are unsorted and may have
+ * Make a collection of all rows, for runs.c.  The elements of a set are unsorted, and may have
  * duplicates.  The builder does not change.
  */
 extern qb_status qset_builder_group(const qset_builder *b, qset_collection *out);
@@ -103,7 +103,7 @@ extern qb_status qset_builder_finish(qset_builder *b, qset_collection *out);
 
 typedef struct qset_run
 {
-	qset_collection rows; /* sets are unsorted, and may have an element twice */
+	qset_collection rows; /* elements of a set are unsorted, and may have duplicates */
 	uint32_t *number;     /* number of each element: first in its shard, later among all elements */
 } qset_run;
 
@@ -135,14 +135,16 @@ typedef struct qset_runs
 
 /*
  * Cut all runs into "shards" shards, by samples of the keys.  Every process computes the same
- * cuts.  QB_MISMATCH: the elements of the runs have different types.  Other error: QB_NO_MEMORY.
+ * cuts.  QB_MISMATCH: the elements of the runs have different types or widths.  Other error:
+ * QB_NO_MEMORY.
  */
 extern qb_status qset_runs_cut(qset_runs *runs, uint32_t shards);
 
 /*
  * A shard is a collection whose arrays the caller allocates, with the lengths that
- * qset_shard_room() returns.  qset_shard_elements() fills low[], high[] and universe.
- * qset_shard_sets() fills id[], offset[], rank[], sets and elements.  Error: QB_NO_MEMORY.
+ * qset_shard_room() returns.  offset[] has one entry more than id[].  qset_shard_elements() fills
+ * low[], high[] and universe.  qset_shard_sets() fills id[], offset[], rank[], sets and elements.
+ * Error: QB_NO_MEMORY.
  */
 typedef struct qset_room
 {

@@ -12,8 +12,8 @@
  * fewer waits than a call for each chunk.
  *
  * Rows of several columns are matched page by page.  Chunks in which a page is valid have the same
- * rows of this page, in the same order.  If the columns differ in the number of rows of a page, the
- * request is refused, and the backend reads the pages.
+ * rows of this page, in the same order.  If the columns differ in the number of rows of the wanted
+ * pages, the request is refused, and the backend reads the pages.
  *
  * src/gpu/worker/column_gather.c
  */
@@ -49,9 +49,9 @@ typedef struct Gathering
 	qb_tile *tile;
 	bool tested;
 	int count;       /* number of runs or tiles */
-	uint32 first;    /* first of the "alike" rows */
-	uint32 alike;    /* rows with the same layout in all columns, not in tiles yet */
-	uint32 compared; /* pages_alike() has compared all pages before this page */
+	uint32 first;    /* index of the first "alike" row */
+	uint32 alike;    /* number of rows with one layout in all columns, not in tiles yet */
+	uint32 compared; /* pages_alike() returns 0 for all pages before this page */
 } Gathering;
 
 /* Minimum number of consecutive pages whose layouts are compared between columns. */
@@ -59,7 +59,7 @@ typedef struct Gathering
 
 StaticAssertDecl(MaxHeapTuplesPerPage <= QB_TILE_ROWS, "a page does not fit into a tile");
 
-/* The chunk that a request names; NULL: it was freed. */
+/* Find the chunk that a request names, and note its use; NULL: the chunk was freed. */
 static const GpuChunk *
 find_chunk(const GpuRef *ref)
 {
@@ -231,7 +231,7 @@ pages_alike(Gathering *gathering, const GpuPages *pages, uint32 page, uint64 mos
 	return run;
 }
 
-/* Add the rows of pages that have the same layout in all columns; returns their number. */
+/* Add the rows of "run" pages with one layout in all columns.  Returns the number of rows. */
 static uint32
 add_alike(Gathering *gathering, uint32 page, uint32 run)
 {
@@ -254,7 +254,7 @@ add_alike(Gathering *gathering, uint32 page, uint32 run)
 /*
  * Add the rows of wanted pages from page "from" on: at most "most" rows, or all rows of one page.
  * *end becomes the first page that was not added.  Returns the number of rows; PG_UINT64_MAX: the
- * columns differ.
+ * columns differ in this number.
  */
 static uint64
 gather_pages(Gathering *gathering, const GpuPages *pages, uint32 from, uint64 most, uint32 *end)

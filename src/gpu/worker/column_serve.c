@@ -3,9 +3,9 @@
  *		Serves requests for cached columns in the GPU worker.
  *
  * The values of a chunk are an array in device memory, which grows while pages arrive.  The
- * worker's own memory has the first row and the LSN of each page, the set of cached pages, and up
- * to GPU_COUNTED_MAX distinct keys of the last count.  The bitmap of NULLs is built in the worker's
- * memory, and is copied to the device when all pages have arrived.
+ * worker's own memory has the first row and the LSN of each page, the set of cached pages, and one
+ * remembered count of up to GPU_COUNTED_MAX distinct keys.  The bitmap of NULLs is built in the
+ * worker's memory, and is copied to the device when all pages have arrived.
  *
  * src/gpu/worker/column_serve.c
  */
@@ -454,7 +454,7 @@ serve_renew(GpuSlot *slot, GpuChunk *h)
 	return QB_OK;
 }
 
-/* Reply with the remembered keys of the last count; false: the request wants other keys. */
+/* Reply with the remembered count; false: no count for this request is remembered. */
 static bool
 recall_counts(const GpuChunk *h, const GpuWanted *wanted, GpuSlot *slot)
 {
@@ -503,7 +503,7 @@ remember_counts(GpuChunk *h, const GpuWanted *wanted, int most, uint64 rows, con
 	memcpy(c->times, times, slot->count * sizeof(int64));
 }
 
-/* What a request about a chunk gathers: its first pages, up to one piece of work. */
+/* What a request for a chunk gathers: the first wanted pages, up to one piece of work. */
 static GpuGather
 gather_first(const GpuSlot *slot, const GpuWanted *wanted, const qb_groups *groups)
 {
@@ -530,7 +530,7 @@ count_keys(GpuSlot *slot, const GpuGather *gather, int most, int64 *times, GpuGa
 	return status;
 }
 
-/* Count rows.  The reply has the key 0 with the number of rows. */
+/* Count rows.  The reply has the key 0 with the number of rows, or no key if no row passes. */
 static qb_status
 count_rows(GpuSlot *slot, const GpuGather *gather, int64 *times, GpuGathered *gathered)
 {

@@ -19,7 +19,7 @@
 #define GPU_COUNTED_MAX 512
 
 /*
- * The distinct keys of all rows of a set of pages, from the last count.  Repeated queries want the
+ * A remembered count: the distinct keys of all rows of a set of pages.  Repeated queries want the
  * same keys.
  */
 typedef struct GpuCounted
@@ -52,9 +52,9 @@ typedef struct GpuChunk
 	uint32 copied_count; /* number of pages in "copied"; 0 until the chunk is finished */
 	uint32 copied_first; /* copied_count if "copied" has only the first pages; else 0 */
 	uint32 *first;       /* first row of each page, and the number of rows: GPU_CHUNK_PAGES + 1 */
-	uint64 layout;       /* equal for chunks with equal "first"; 0: not finished */
+	uint64 layout;       /* equal only for chunks with equal "first"; 0: not finished */
 	uint64 *lsn;         /* LSN of each page: GPU_CHUNK_PAGES */
-	GpuCounted *counted; /* NULL: nothing has been counted */
+	GpuCounted *counted; /* the remembered count; or NULL */
 } GpuChunk;
 
 /* The chunk of each handle, or NULL. */
@@ -81,7 +81,7 @@ typedef struct GpuGather
 
 /*
  * Gathered keys of whole pages.  The keys are in device memory, and valid until the next keys are
- * gathered.
+ * gathered on this device.
  */
 typedef struct GpuGathered
 {
@@ -96,15 +96,15 @@ typedef struct GpuGathered
 } GpuGathered;
 
 /*
- * Gather keys.  QB_NO_MEMORY: the device has no memory for the keys, a chunk is gone, or the
- * columns differ in a page's number of rows.  With PROJECT_PAIRS, the tests must exclude rows whose
- * column "pair" is NULL.
+ * Gather keys.  QB_NO_MEMORY: the device has no memory for the keys, a chunk is gone or on another
+ * device, the columns differ in the number of rows of the pages, or the request is invalid.  With
+ * PROJECT_PAIRS, the tests must exclude rows whose column "pair" is NULL.
  */
 extern qb_status GpuColumnGather(const GpuGather *gather, GpuGathered *gathered);
 
 /*
- * Count the wanted rows into "count", without gathering keys.  If there are no tests, one call
- * counts all wanted pages.
+ * Count the wanted rows into gathered->count.  If there are no tests, one call counts the rows of
+ * all wanted pages, and gathers no keys.
  */
 extern qb_status GpuColumnCountRows(const GpuGather *gather, GpuGathered *gathered);
 
@@ -115,7 +115,7 @@ typedef struct GpuAdding
 	const qb_groups *groups; /* NULL: all keys are for one value */
 	bool together; /* keys of several chunks are copied into one array, even without tests */
 
-	/* Adds the gathered keys, at least one, to the value of the request. */
+	/* Adds the gathered keys, at least one, to the value or values of the request. */
 	qb_status (*add)(GpuSlot *slot, const GpuGathered *gathered);
 } GpuAdding;
 

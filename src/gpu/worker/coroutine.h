@@ -2,10 +2,10 @@
  * coroutine.h
  *		Lets requests in the GPU worker wait for their devices while other requests are served.
  *
- * A coroutine serves one request, and no other coroutine uses the devices of this request.  While a
- * coroutine waits for a device, it pauses, and the worker serves requests for other devices.  All
- * coroutines run in one thread.  While a handler waits for a device, other handlers may change
- * static data, except the data of this handler's devices.
+ * A coroutine serves one request, or several requests together.  No other coroutine uses the
+ * devices of these requests.  While a coroutine waits for a device, it pauses, and the worker
+ * serves requests for other devices.  All coroutines run in one thread.  While a handler waits for
+ * a device, other handlers may change static data, except the data of this handler's devices.
  *
  * src/gpu/worker/coroutine.h
  */
@@ -17,6 +17,7 @@
 /*
  * Run a function in a coroutine until it pauses or ends.  "devices" are the devices that belong to
  * the coroutine until it ends (bits: 1 << device).  The lowest device is the coroutine's number.
+ * If the worker has only one device, the function runs outside of coroutines, and never pauses.
  */
 extern void GpuStartCoroutine(uint32 devices, void (*run)(int number));
 

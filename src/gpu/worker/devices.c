@@ -21,7 +21,7 @@
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 
-/* Bytes of staging memory on the device; also on the host, for data outside of page-locked slots. */
+/* Bytes of staging memory on the device, and on the host for data outside of page-locked slots. */
 #define STAGING_BYTES ((size_t) 8 << 20)
 
 /* Maximum number of values that one call of GpuFreePending() frees. */
@@ -330,8 +330,8 @@ GpuShowMemory(int device)
 }
 
 /*
- * The devices that no longer answer (bits: 1 << index).  If "error" has no code, it becomes the
- * error of the first of these devices.
+ * The devices that do not answer, and are not marked lost yet (bits: 1 << index).  If "error" has
+ * no code, it becomes the error of the first of these devices.
  */
 static uint32
 silent_devices(qs_cuda_error *error)
@@ -410,9 +410,9 @@ GpuLoseDevice(int device)
 }
 
 /*
- * Return the number of keys in the next piece of a request, at least one.  "work" is the work for
- * each key.  "requests" counts each request once, at its first piece.  "keys" counts the keys of
- * each piece.
+ * Return the number of keys in the next piece of a request, at least one, and add this number to
+ * slot->done.  "work" is the work for each key.  "requests" counts each request once, at its first
+ * piece.  "keys" counts the keys of each piece.
  */
 int
 GpuNextPiece(GpuSlot *slot, double work, GpuCounter requests, GpuCounter keys)
@@ -572,7 +572,7 @@ GpuEndUse(int coroutine)
 	used_count[coroutine] = 0;
 }
 
-/* For each coroutine: the handle of its request.  Memory is freed on behalf of the handle's role. */
+/* For each coroutine: the handle of its request.  Memory is freed for the handle's role. */
 static const GpuHandle *served[GPU_DEVICES_MAX];
 
 void

@@ -3,7 +3,7 @@
  *		Serves requests for filters in the GPU worker.
  *
  * Each filter is on a device.  The worker counts the rows, positions and bytes that arrive for a
- * filter.  A filter never grows, so adding rows needs no more device memory.
+ * filter.  A filter never grows, so adding rows on its device needs no more memory.
  *
  * A key has up to QF_HASHES_MAX positions.  So requests for keys are divided into pieces of about
  * equal numbers of positions.
@@ -56,8 +56,8 @@ serve_set(GpuKeyed *k, GpuSlot *slot)
 }
 
 /*
- * Insert rows.  After a long insertion, or if rows have counts, the worker waits for the device, to
- * measure the time of the insertion.
+ * Insert rows.  After a long insertion, or if batch->copies is set, the worker waits for the
+ * device, to measure the time of the insertion.
  */
 static qb_status
 insert_rows(const GpuKeyed *k, const qf_batch *batch)

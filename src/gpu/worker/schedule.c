@@ -4,10 +4,10 @@
  *
  * The worker moves all requests from the queue into lines, one line for each process, in the order
  * of the queue.  The process that has used the least worker time is served next.  When a process
- * becomes active, its used time becomes at least the used time of the process that was served last,
- * less CREDIT_US.  So the process is served soon, but cannot save up idle time.  A long request is
- * served in pieces (GpuHandler).  So a short request waits for one piece, however many long
- * requests there are.
+ * becomes active, its used time becomes at least clock_now less CREDIT_US.  clock_now is the
+ * greatest used time that any process had when it was chosen.  So the process is served soon, but
+ * cannot save up idle time.  A long request is served in pieces (GpuHandler).  So a short request
+ * waits for one piece, however many long requests there are.
  *
  * Requests of several processes may name the same handle.  Examples are cached values in which
  * several processes look up keys, and values that parallel workers transfer to their leader.  A
@@ -25,8 +25,8 @@
  * several requests of one process may be served together, within the time of a piece
  * (GpuTogether()).  There are two types of such requests.  Requests of the first type follow one
  * another, and change the same handle or copy from it.  Requests of the second type add keys of
- * chunks on one device to the same handle.  Requests for chunks on other devices may be between
- * requests of the second type.
+ * chunks on one device to the same handle.  Other requests that add keys may be between requests of
+ * the second type.
  *
  * All data of this file are in the worker's own memory.
  *
@@ -64,8 +64,8 @@ typedef struct Line
 } Line;
 
 /*
- * The effect of a request on a handle.  The effect decides for which earlier requests the request
- * waits.  Bits: 1 << Access.
+ * The effect of a request on a handle.  waits_for[] says for which earlier requests the request
+ * waits (bits: 1 << Access).
  */
 typedef enum Access
 {
@@ -470,11 +470,11 @@ may_join(const GpuSlot *slot, uint32 joined)
 
 /*
  * Append to slot[] the later requests of the same line that can be served together with slot[0].
- * Returns the number of requests, including slot[0].  The requests are of one type:
+ * Returns the number of requests, including slot[0].  The requests are all of one kind:
  *	- changes of one handle, if no backend waits for a reply, and no other request for the handle is
  *	  between the changes
  *	- reads from one partition of a value
- *	- additions of keys of chunks on one device; requests for other devices are skipped
+ *	- additions of keys of chunks on one device to one handle; other additions are skipped
  */
 int
 GpuTogether(GpuSlot **slot, int most)
@@ -528,7 +528,7 @@ GpuIsAlone(void)
 	return requests == 1 && GpuIsIdle();
 }
 
-/* True if a request has not been served completely. */
+/* True if a line has requests.  Requests in the queue do not count. */
 bool
 GpuHasRequests(void)
 {

@@ -217,7 +217,7 @@ serve_elements(GpuSlot *slot, Collection *c)
 									  slot->bytes / sizeof(uint32));
 }
 
-/* Index a collection, and measure the time.  The device has already finished all earlier work. */
+/* Index a collection, and measure the time. */
 static qb_status
 serve_index(GpuSlot *slot, Collection *c)
 {

@@ -397,8 +397,9 @@ serve_groups(GpuSlot *const *slot, int *count)
 /*
  * ---- merging sketches of devices in the GPU worker, slice by slice ----
  *
- * Other requests are served between two slices.  A slice from another device needs memory on both
- * devices.  Without this memory the merge ends, and the backend of the sketch merges the rest.
+ * Other requests are served between two slices.  A slice from a device that is not a peer needs
+ * memory on both devices.  Without this memory the merge ends, and the backend of the sketch merges
+ * the rest.
  *
  * After any other error the sketch may have only some of the slices, and must not be used.
  */

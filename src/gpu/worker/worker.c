@@ -9,8 +9,8 @@
  *
  *	with code 0		when the server shuts down, or if no device is usable: the postmaster does
  *					not start it again, and the CPU does all work
- *	with code 1		after an error that leaves no device, or if another process terminates it:
- *					the postmaster starts it again, without its values
+ *	with code 1		after the failure of the last device, after a raised error, or if another
+ *					process terminates it: the postmaster starts it again, without its values
  *
  * This file also drops handles at the ends of transactions.
  *
@@ -74,7 +74,7 @@ set_state(GpuWorkerState state)
 	pg_atomic_write_u32(&gpu_shared->state, state);
 }
 
-/* When the worker ends, for any reason: fail all requests, so that no backend waits for a reply. */
+/* At the worker's exit: fail all requests, so that no backend waits, and reset all handles. */
 static void
 worker_ends(int code, Datum argument)
 {
@@ -156,7 +156,7 @@ is_there(const GpuRef *ref)
 	return there;
 }
 
-/* Mark a value lost after a failed request that changes it, because the value is incomplete. */
+/* After a failed request that changes a value: mark the value lost, and drop its data. */
 static void
 lose_value(const GpuHandler *handler, GpuSlot *slot)
 {
@@ -363,7 +363,7 @@ is_stopped(void)
 	return gpu_fault == FAULT_HANG || ShutdownRequestPending || ConfigReloadPending;
 }
 
-/* Begin to serve a request on devices that are not busy; false: no such request. */
+/* Begin to serve a request on devices that are not busy; false: none, or is_stopped() is true. */
 static bool
 start_piece(void)
 {

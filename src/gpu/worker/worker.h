@@ -4,7 +4,8 @@
  *
  *	worker.c	start, loop, end; serving a piece of a request; the table of request
  *				handlers; ends of transactions
- *	*_serve.c	the handlers; keyed_serve.c: the common part for sketches and filters;
+ *	*_serve.c	the handlers, except for two in gpu/column_exact.c and gpu/sets_memberships.c;
+ *				keyed_serve.c: the common part for sketches and filters;
  *				column_gather.c: keys of cached columns
  *	schedule.c	the choice of the next request
  *	devices.c	devices, sizes of pieces, freeing and evicting values

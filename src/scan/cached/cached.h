@@ -25,11 +25,11 @@
  * was taken, so the snapshot still sees the cached tuples.  A bit may also be set after this read.
  * In this case the scan reads the page, as if the bit were not set.
  *
- * Vacuum sets bits.  From PostgreSQL 19 on a query also sets a bit when it prunes a page.  The page
- * and the map's page then receive the LSN of the pruning's WAL record.  Up to PostgreSQL 18,
- * clearing a bit does not change the LSN of the map's page; in 19 it does (seen in 19rc1).  Both
- * ways remain correct in 19.  But after each change of an all-visible page only the second way
- * succeeds, so the next query compares the LSNs of all cached pages of the chunk.
+ * Vacuum and COPY FREEZE set bits.  From PostgreSQL 19 on a query also sets a bit when it prunes a
+ * page.  The page and the map's page then receive the LSN of the pruning's WAL record.  Up to
+ * PostgreSQL 18, clearing a bit does not change the LSN of the map's page; in 19 it does (seen in
+ * 19rc1).  Both ways remain correct in 19.  But after each change of an all-visible page only the
+ * second way succeeds, so the next query compares the LSNs of all cached pages of the chunk.
  *
  * A query may need several columns, whose rows are matched page by page.  So a page is used
  * only if it is valid in all of these columns.  The columns may have been cached at different
@@ -98,19 +98,19 @@ typedef struct SharedPages SharedPages;
 /* The cached columns of a scan. */
 struct CachedColumns
 {
-	const char *refusal; /* why cached columns are not used; NULL: they are used */
+	const char *refusal; /* why cached columns are not used; NULL: no reason is known */
 	int columns;         /* number of columns that the scan needs */
 	GpuColumn *column;   /* the columns of keys, of conditions and of GROUP BY */
 	int *key;            /* for each aggregate: the number of its column */
 	int *id;             /* for each aggregate: the number of its column of set ids; -1: none */
 	int group;           /* the number of the grouping column; -1: no GROUP BY */
 	PageSet *taken;      /* for each aggregate: pages whose keys were counted from cached columns */
-	PageSet all;         /* pages that are in "taken" of all aggregates */
+	PageSet all;         /* pages whose keys were counted for all aggregates or groups */
 	PageSet uncounted;   /* parallel scan: pages announced as cached, but not counted */
 	bool any_uncounted;  /* "uncounted" has pages */
 	uint64 pages;        /* pages in "all" */
 	bool asked;          /* the first of several scans has requested this scan's chunks */
-	bool used;           /* "taken" is filled for this run */
+	bool used;           /* this run may use cached columns */
 	MemoryContext memory; /* holds the page sets of this run */
 };
 
@@ -135,10 +135,10 @@ typedef struct CachedRun
 	uint32 chunks;
 	GpuRef **ref;             /* for each column: the references of its chunks */
 	const CachedTests *tests; /* for each aggregate */
-	GpuPages *pages;          /* for each chunk: pages that are valid in all columns */
+	GpuPages *pages;          /* for each chunk: valid pages, and in the end the counted pages */
 } CachedRun;
 
-/* The keys of a table that an aggregate is to receive. */
+/* The keys of a column that are requested from the worker. */
 typedef struct CachedKeys
 {
 	const CachedRun *run;
@@ -152,7 +152,7 @@ struct ScanGroups;
 /* What a run needs to use cached columns. */
 typedef struct CachedUse
 {
-	CachedColumns *cached; /* NULL: no columns are cached on a GPU */
+	CachedColumns *cached; /* NULL: there are none that this process may use */
 	const WantedRows *rows;
 	Snapshot snapshot;
 	BlockNumber blocks; /* pages of the table */

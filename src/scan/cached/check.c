@@ -96,10 +96,10 @@ writer_of(Oid relid, AttrNumber attribute)
 }
 
 /*
- * True if the column could vanish while its table stays, because the transaction that added
- * the column may still abort.  The column that is added next then has the same number, and may
- * have other values in the same rows.  Also true if the transaction has changed this column's row
- * in pg_attribute in another way.
+ * True if the column could vanish while its table stays, because the current transaction added the
+ * column and may still abort.  The column that is added next then has the same number, and may have
+ * other values in the same rows.  Also true if the current transaction has changed this column's
+ * row in pg_attribute in another way.
  */
 bool
 CachedMayVanish(Oid relid, AttrNumber attribute)

@@ -17,8 +17,8 @@
  *
  * All groups receive their keys from all valid pages, or no group does.  If no group does, the
  * groups are made again, and all pages are read.  The causes are: there are too many groups or
- * conditions, the GPU has no memory for a group, the sketches of lists exceed the memory limit
- * (only with several GPUs), or a chunk is freed in the meantime.
+ * conditions, the states are made on the CPU, the GPU has no memory for a group, the sketches of
+ * lists exceed the memory limit (only with several GPUs), or a chunk is freed in the meantime.
  *
  * src/scan/cached/groups.c
  */

@@ -232,9 +232,9 @@ is_current(const GpuColumn *column)
 
 /*
  * Free the chunks of one table.  With InvalidOid, free the chunks of this database whose file is
- * not the current file of a table.  A file that an uncommitted transaction made is not current
- * either, so its chunks are also freed, and can be loaded again.  Also removes the records of
- * the columns' evicted chunks.  Returns the number of freed chunks.
+ * not the current file of a table.  A file that another session's uncommitted transaction made is
+ * not current either, so its chunks are also freed, and can be loaded again.  Also removes the
+ * records of the columns' evicted chunks.  Returns the number of freed chunks.
  */
 static int64
 forget_chunks(Oid relid)
@@ -566,7 +566,7 @@ typedef struct Sum
 	int64 keys;
 	int64 bytes;
 	int64 pages;
-	int64 pages_true; /* copied pages whose bits are set in the unchanged visibility map */
+	int64 pages_true; /* cached pages whose bits are set, in chunks whose map page is unchanged */
 	uint64 used;
 	GpuCachedColumn out; /* an entry of evicted chunks; zero: no chunk was evicted */
 } Sum;
@@ -581,7 +581,7 @@ may_see(Oid relid, AttrNumber attribute)
 
 /*
  * True if the column's file is the current file of its table, and the column still has its type.
- * Reads only the catalog, and takes no lock.
+ * Reads only the catalog, and does not lock the table.
  */
 static bool
 is_of_table(const GpuColumn *column)
@@ -696,8 +696,8 @@ open_unless_locked(Oid relid)
 }
 
 /*
- * Add the row of a column.  Its first chunk is the first entry of the list.  A table is locked
- * only if the user may see the row.
+ * Add the row of the column that the first entry of the list names.  A table is locked only if the
+ * user may see the row.
  */
 static void
 put_column(ReturnSetInfo *result, const GpuCachedColumn *cached, int count)

@@ -10,9 +10,9 @@
  *
  * The worker tests conditions that compare a column with numbers, or test it for NULL
  * (conditions.c), if all columns of the conditions can be cached.  If a query has any other
- * condition, the scan reads all pages.  Operands are evaluated when the first keys are counted
- * from cached columns.  The order of the conditions does not matter: none of them raises an
- * error or calls a function, and the worker tests all of them before any row is used.
+ * condition, the scan reads all pages.  Operands are evaluated before any key is counted from
+ * cached columns.  The order of the conditions does not matter: none of them raises an error or
+ * calls a function, and the worker tests all of them before any row is used.
  *
  * The worker stores how many pages of each chunk were valid at the last check of the chunk.
  * The visibility map has the number of pages that are all-visible now, which excludes changed
@@ -271,7 +271,7 @@ need_clauses(CachedColumns *cached, Relation relation, List *clauses)
 	return NULL;
 }
 
-/* The number of an integer column.  Adds the column if it is new. */
+/* The number of a column of integers, dates or times.  Adds the column if it is new. */
 static int
 need_integer(CachedColumns *cached, Relation relation, const Var *var)
 {

@@ -5,8 +5,9 @@
  *
  * A page is used from cached columns if it is valid in all columns that the query needs.  The
  * scan does not read a page if all aggregates have received its keys.  A chunk may be freed
- * while it is used.  Then some aggregates may lack keys that other aggregates have received.  The
- * pages of these keys are read only for the aggregates that lack them.
+ * while it is used.  With GROUP BY all pages are then read (groups.c).  Without GROUP BY some
+ * aggregates may then lack keys that other aggregates have received.  The pages of these keys are
+ * read only for the aggregates that lack them.
  *
  * Scans of partitions fill the same aggregates.  The first scan uses the cached columns of all
  * tables as if the tables were one: it requests the chunks of all tables before it waits for the
@@ -142,7 +143,7 @@ announce(const CachedUse *use, const GpuPages *pages, uint32 chunks)
 
 /*
  * List the columns that a scan needs, with a refusal if it cannot use cached columns.  NULL:
- * no columns are cached on a GPU.
+ * there are no cached columns that this process may use.
  */
 CachedColumns *
 CachedColumnsCreate(Relation relation, const CustomScan *plan, const ScanAggregate *aggregate,
@@ -326,7 +327,7 @@ take_groups(const CachedRun *run, int runs, const CachedUse *use)
 	return refusal;
 }
 
-/* Count the keys of several tables.  A parallel scan passes a single table. */
+/* Count the keys of all tables.  A parallel scan has only one table. */
 static void
 take_all(const CachedRun *run, int runs, const CachedUse *use)
 {
@@ -467,8 +468,9 @@ announced(SharedPages *shared, dsa_area *area)
 /*
  * Begin the runs of scans that fill the same aggregates or groups.  The first scan has the states.
  * The keys of the cached columns of all tables are counted together.  A parallel scan is always the
- * only scan, and another of its processes may count the keys.  Sets "all" of each scan to the pages
- * that it does not read.  Returns the first table's pages that this process does not read.
+ * only scan, and another of its processes may count the keys.  In serial scans, "all" of each scan
+ * becomes the pages that the scan does not read.  Returns the first table's pages that this process
+ * does not read.
  */
 LeftOut
 CachedColumnsBegin(const CachedUse *use, int uses)
@@ -497,7 +499,7 @@ CachedColumnsBegin(const CachedUse *use, int uses)
 	return left_out;
 }
 
-/* True if columns of the table are cached. */
+/* True if columns of the table are cached, or had chunks that were evicted. */
 static bool
 has_cached_columns(Oid relid)
 {

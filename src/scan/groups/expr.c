@@ -3,9 +3,9 @@
  *		Values of expressions in GROUP BY, in keys and in conditions, and a cache of these values.
  *
  * The expressions are grouping expressions such as ts::date, k % 100 or lower(name), keys that
- * are steps of times or remainders, and conditions on steps of times.  The executor evaluates the
- * expressions (columns.c).  Quotients and remainders of a column by a constant are computed in this
- * file, because the executor would take longer than all other work on a row.
+ * are steps of times, quotients or remainders, and conditions on steps of times.  The executor
+ * evaluates the expressions (columns.c).  Quotients and remainders of a column by a constant are
+ * computed in this file, because the executor would take longer than all other work on a row.
  *
  * If an expression needs only one column, of integers, and its values are not strings, a cache has
  * its values for the last inputs.
@@ -71,8 +71,8 @@ typedef struct GroupCache
 	TimeSteps *steps; /* steps of times; NULL: spans are single inputs */
 	bool on;          /* the cache is in use */
 	int shift;        /* a span has 2^shift inputs */
-	int64 reads;      /* reads since the last check, except reads that filled the cache */
-	int misses;       /* reads for which the expression was evaluated */
+	int64 reads;      /* reads since the last check; keep_input() has an exception */
+	int misses;       /* misses since the last check, see count_miss() */
 	Span *span;       /* 1 << CACHE_BITS spans; NULL: no run is in progress */
 } GroupCache;
 
@@ -83,7 +83,7 @@ struct GroupExpression
 	const ColumnLocation *column; /* the only column that is needed; NULL: none, or several */
 	GroupCache *cache;            /* NULL: the expression has no cache */
 	KeyKind input_kind;           /* kind of "column" */
-	int64 divisor; /* the column is divided by this number; 0: the expression is no division */
+	int64 divisor; /* find() divides the column by this number; 0: it does not divide */
 	bool rest;     /* the expression is the remainder, not the quotient */
 };
 

@@ -380,10 +380,10 @@ find_group(ScanGroups *groups)
 }
 
 /*
- * Find or make the group of a number or of NULL.  The group's sketches will be on a GPU.  Returns
- * its aggregates; NULL: the groups may be read again.  If groups are read only once, a sketch is
- * freed after its group was returned, so only one sketch at a time takes memory of this
- * process.
+ * Find or make the group of a number or of NULL.  The group's dense sketches will be on a GPU.
+ * Returns the group's aggregates; NULL: the groups may be read again.  If groups are read only
+ * once, a sketch is freed after its group was returned, so only one dense sketch at a time takes
+ * memory of this process.
  */
 ScanAggregate *
 ScanGroupsFind(ScanGroups *groups, int64 number, bool null)
@@ -439,7 +439,7 @@ is_number(const GroupKey *key)
 	return key->fields == 1 && key->field->expression != NULL && !GroupIsString(key->field->kind);
 }
 
-/* A GroupFinder for a key that is_number().  The recent groups do not include groups of NULL. */
+/* A GroupFinder for keys that pass is_number().  Groups of NULL are not among the recent groups. */
 static inline ScanGroup *
 group_of_number(ScanGroups *groups, HeapTupleHeader tuple, KeyKind kind)
 {
@@ -458,7 +458,7 @@ group_of_number(ScanGroups *groups, HeapTupleHeader tuple, KeyKind kind)
 	return recent->group;
 }
 
-/* A GroupFinder for a key that is_integer().  "kind" is a constant in each call. */
+/* A GroupFinder for keys that pass is_integer().  "kind" is a constant in each call. */
 static pg_attribute_always_inline ScanGroup *
 group_of_integer(ScanGroups *groups, HeapTupleHeader tuple, KeyKind kind)
 {

@@ -106,7 +106,7 @@ GroupSetNumber(GroupValue *value, KeyKind kind, Datum number)
 
 /*
  * The bits of all values of a key.  A single value has its own bits.  The bits of several
- * values depend on a secret, so that nobody can choose collisions.
+ * values depend on a secret, so that nobody can choose numbers that collide.
  */
 static inline int64
 GroupKeyBits(const GroupKey *key, const GroupValue *value)
@@ -156,7 +156,7 @@ extern Cost ScanSpillCost(const GroupingPlan *plan, const RelOptInfo *table, Lis
 /* spill.c: groups that were written to disk. */
 typedef struct ScanSpill ScanSpill;
 
-/* A group.  Sorting a page by group uses only the first members. */
+/* A group.  If it is a recent group, sorting a page by group uses only the first three members. */
 typedef struct ScanGroup
 {
 	uint64 sorting; /* number of the last sorting that had tuples of the group */

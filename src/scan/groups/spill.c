@@ -9,20 +9,21 @@
  *
  * A value is the key, then the aggregates in their stored form.  For example, the value of a day
  * with 20,000 users has 135 kB.  Collections of sets are written as rows, because sorting the rows
- * pays only at the end.  In two cases the buffered keys of a state are written instead of counts,
- * and are buffered again when they are read.  A list of top keys is written as keys, because most
- * keys are no candidates when all rows are counted.  The sketch of a group of few rows is written
- * as keys, because counts would take longer to write and merge.  Keys of negative weight are
- * written separately, because the rows that they cancel may be in another value of the group.
+ * pays only at the end.  If a state has counted no keys yet, its buffered keys are in two cases
+ * written instead of counts, and are buffered again when they are read.  A list of top keys is
+ * written as keys, because most keys are no candidates when all rows are counted.  The sketch of a
+ * group of few rows is written as keys, because counts would take longer to write and merge.  Keys
+ * of negative weight are written separately, because the rows that they cancel may be in another
+ * value of the group.
  *
  * A value may have any number of bytes, but a tuple of a sort must be smaller than 1 GB.  So a
  * value is cut into pieces.  The pieces are numbered, and the sort keeps the order of the
  * pieces of a value, and of the values of a key.
  *
  * Groups are merged and returned one by one, so that only one group is in memory.  If a group has
- * only one value, the written value is returned.  Most groups have only one value if rows are in
- * the order of groups.  Values of other keys with the same bits are written to another sort, which
- * is read next.
+ * only one value, the aggregates that this value has in their stored form are returned unchanged.
+ * Most groups have only one value if rows are in the order of groups.  Values of other keys with
+ * the same bits are written to another sort, which is read next.
  *
  * src/scan/groups/spill.c
  */
@@ -62,7 +63,7 @@ struct ScanSpill
 {
 	MemoryContext context;
 	int memory;              /* memory of a sort, in kB */
-	Tuplesortstate *writing; /* the sort that receives values; NULL: no value was written */
+	Tuplesortstate *writing; /* the sort that receives values; NULL until a value is written */
 	Tuplesortstate *reading; /* the sort that is read; NULL: no sort is read yet */
 	TupleTableSlot *put;     /* slot of the tuple that is written */
 	TupleTableSlot *got;     /* slot of the tuple that was read */
@@ -252,7 +253,7 @@ typedef struct WrittenAggregate
 	int waiting;    /* number of buffered keys that are written; 0: a state is written */
 	uint32 text;    /* qb_text of the buffered keys */
 	bool weighted;  /* the weights of the keys follow the keys */
-	bool stored;    /* the bytes are a value in its stored form */
+	bool stored;    /* the bytes are a state in its stored form */
 	bool null;      /* "null" and "none" of BuiltinState */
 	bool none;
 } WrittenAggregate;
@@ -376,7 +377,7 @@ write_aggregate(ScanSpill *spill, ScanAggregate *aggregate)
 	const void *bytes = NULL;
 
 	if (ScanAggregateState(aggregate, &sets_state_type))
-		ScanAggregateFlush(aggregate); /* adds the buffered rows to the counts */
+		ScanAggregateFlush(aggregate); /* adds the buffered rows to state->count */
 	if (aggregate->state && aggregate->state->count > 0)
 	{
 		write_state(spill, aggregate);
@@ -630,7 +631,7 @@ merge_others(ScanGroups *groups, MergedGroup *group, int64 bits)
 
 /*
  * Store an aggregate in the slot.  If the group's only value has the aggregate in its stored
- * form, this form is the result, and no state is made.
+ * form, without keys of negative weight, this form is the result, and no state is made.
  */
 static void
 store_aggregate(ScanGroups *groups, int i, ReadAggregate *first, TupleTableSlot *slot)

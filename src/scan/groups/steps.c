@@ -20,9 +20,9 @@
  * zone and an interval or a local time, offsets must stay the same for some days before and after
  * the span.
  *
- * Functions are recognized by their OIDs.  A time zone is any expression without columns: a
- * constant, a parameter, or the session's time zone.  Abbreviations whose meaning has changed
- * are refused.
+ * Functions are recognized by their OIDs.  A time zone is the session's time zone, or any
+ * expression without columns, such as a constant or a parameter.  Abbreviations whose meaning has
+ * changed are refused.
  *
  * src/scan/groups/steps.c
  */
@@ -101,7 +101,7 @@ static const TimeFunction time_functions[] = {
 
 struct TimeSteps
 {
-	Expr *call;       /* call of the cutting function, on a column or on conversions of a column */
+	Expr *call;       /* call of the cutting function on a column, perhaps converted or shifted */
 	ExprState *state; /* the compiled call */
 	ExprContext *context;
 	KeyKind kind;         /* kind of the call's values */
@@ -188,7 +188,7 @@ is_plain(const Node *expr, const TimeFunction *function)
 		   is_plain_bin(expr);
 }
 
-/* The function that the expression calls on a time; NULL: the expression is no such call. */
+/* The time function that the expression calls; NULL: none, or the call fails is_plain(). */
 static const TimeFunction *
 function_of(const Node *expr)
 {
@@ -218,7 +218,10 @@ note_zone(TimeSteps *steps, const Node *call, const TimeFunction *function)
 	return true;
 }
 
-/* Record a call that cuts a column, or conversions of a column; false: "expr" is no such call. */
+/*
+ * Record a call that cuts a column, which may be converted or shifted; false: "expr" is no such
+ * call, or has too many time zones or shifts.
+ */
 static bool
 note_call(TimeSteps *steps, const Node *expr)
 {
@@ -372,7 +375,7 @@ zone_named(char *name)
 	return fixed ? pg_tzset_offset(-offset) : zone ? zone : pg_tzset(name);
 }
 
-/* The time zone that the expression names; NULL: its changes are not known. */
+/* The time zone that the expression names; NULL: the name is NULL, or zone_named() is NULL. */
 static const pg_tz *
 zone_of(const TimeSteps *steps, ExprState *name)
 {
@@ -386,7 +389,7 @@ zone_of(const TimeSteps *steps, ExprState *name)
 	return zone_named(buffer);
 }
 
-/* True if a time zone keeps its offset from UTC between two times. */
+/* True if a time zone keeps its offset from UTC, of at most MOST_OFFSET, between two times. */
 static bool
 keeps_offset(const pg_tz *zone, int64 low, int64 high)
 {
@@ -401,7 +404,7 @@ keeps_offset(const pg_tz *zone, int64 low, int64 high)
 		   (found == 0 || (found == 1 && boundary > timestamptz_to_time_t(high) + 1));
 }
 
-/* True if all time zones keep their offsets between two times. */
+/* True if all time zones keep their offsets from low - steps->margin to high + steps->margin. */
 static bool
 keep_offsets(const TimeSteps *steps, int64 low, int64 high)
 {

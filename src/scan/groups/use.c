@@ -24,7 +24,7 @@
  * can be written.  So the groups exceed the limit by much only if a single state is larger
  * than the limit.
  *
- * If no group is read twice, lists, and sketches that stay on the CPU, defer counting their keys
+ * If no group is read twice, lists of numbers, and sketches that stay on the CPU, defer counting
  * until their group is read.  In this case only one dense table exists at a time, and it is freed
  * when the next group is requested.  So the memory suffices for many more groups than if each group
  * had a table.  A sketch that is only written needs no table (pg/sketch_state.c).
@@ -41,14 +41,14 @@
 #include "utils/memutils.h"
 
 /*
- * Divisors of the limit.  Groups may exceed the limit by limit / MOST_ABOVE.  They may grow by
- * limit / STEP before the next check.
+ * Divisors of the limit.  Groups may exceed the limit by limit / MOST_ABOVE.  After some groups
+ * were written, all groups may grow by at least limit / STEP before more are written.
  */
 #define MOST_ABOVE 4
 #define STEP       16
 
 /*
- * Groups have few rows if they have fewer than FEW_ROWS on average.  A new group with
+ * Groups have few rows if they have fewer than FEW_ROWS on average.  A new group with at least
  * MANY_ROWS rows on a page is not written immediately.
  */
 #define FEW_ROWS  2
@@ -163,7 +163,7 @@ free_states(const ScanGroups *groups, ScanGroup *group)
 	}
 }
 
-/* Free a group without states. */
+/* Free a group whose states were freed. */
 static void
 free_group(const ScanGroups *groups, ScanGroup *group)
 {
@@ -193,8 +193,8 @@ write_group(ScanGroups *groups, ScanGroup *group)
 }
 
 /*
- * The groups that may be written now.  The first "done" groups of the page have all their rows of
- * the page.  The other groups of the page still receive rows.
+ * The groups that may be written now.  The first "done" groups of the current sorting have all
+ * their tuples of this sorting.  The other groups of the sorting still receive tuples.
  */
 static ScanGroup **
 list_groups(const ScanGroups *groups, int done, uint64 *count)
@@ -265,8 +265,8 @@ write_half(ScanGroups *groups, int done)
 }
 
 /*
- * Write a group if it was created for rows of the current page.  Returns false if the group is new
- * but has many rows: the group then stays in memory.  An older group is not written.
+ * Write a group if it was created for rows of the current page.  Returns false, and writes nothing,
+ * if the new group has at least MANY_ROWS rows.  An older group is not written.
  */
 static bool
 write_new(ScanGroups *groups, ScanGroup *group)
@@ -293,8 +293,8 @@ write_all(ScanGroups *groups)
 }
 
 /*
- * Observe the memory limit while the groups of a page receive their rows one by one.  The
- * first "done" groups of the page have all their rows of the page.
+ * Observe the memory limit after a group of the current sorting has received its tuples.  The
+ * first "done" groups have all their tuples of this sorting.
  */
 static void
 make_room(ScanGroups *groups, int done)
@@ -375,7 +375,10 @@ counts_when_read(const ScanGroups *groups, const ScanAggregate *aggregate)
 		   (groups->once && ScanAggregateState(aggregate, &top_state_type));
 }
 
-/* Add the keys in buffers to their states.  False: the groups then exceed the limit. */
+/*
+ * Add the keys in buffers to their states, unless counts_when_read().  False: the groups then
+ * exceed the limit.
+ */
 static bool
 flush_groups(ScanGroups *groups)
 {
@@ -395,9 +398,10 @@ flush_groups(ScanGroups *groups)
 }
 
 /*
- * End the run after the last row.  If groups were written, the other groups are written, too.
- * Returns the numbers of keys and batches of all groups.  "groups" is the number of groups if all
- * are in memory, else "spilled" is the number of written groups.
+ * End the run after the last row.  If groups were written, or if the groups exceed the limit, the
+ * groups in memory are written, too.  Returns the numbers of keys and batches of all groups.
+ * "groups" is the number of groups if all are in memory, else "spilled" is the number of written
+ * groups.
  */
 ScanCounts
 ScanGroupsFlush(ScanGroups *groups)

@@ -58,8 +58,8 @@ enum
 };
 
 /*
- * A shard of the work.  "elements" is one array or two.  "sets" is three arrays, of the sizes
- * in "room".
+ * A shard of the work.  "elements" points to low[] and, if elements are wide, high[].  "sets"
+ * points to id[], offset[] and rank[].  "room" is the result of qset_shard_room().
  */
 typedef struct SharedShard
 {
@@ -72,8 +72,8 @@ typedef struct SharedShard
 } SharedShard;
 
 /*
- * The head of a run, which is followed by its block: the rows of one process.  Only the run
- * that was put last uses "shard".
+ * The head of a run.  The run's block, with the rows of one process, follows the head.  Only the
+ * run that was put last uses "shard".
  */
 typedef struct RunHead
 {
@@ -111,7 +111,7 @@ SharedBuildSize(int count)
 	return MAXALIGN(mul_size(count, sizeof(SharedBuild)));
 }
 
-/* Initialize the shared memory.  The leader calls this function before the first run. */
+/* Initialize the shared memory, before each execution of the scan. */
 void
 SharedBuildInit(SharedBuild *shared, int count)
 {
@@ -150,7 +150,10 @@ free_all(SharedBuild *shared, dsa_area *area)
 	}
 }
 
-/* Prepare another run.  All processes have left the last run, perhaps before its end. */
+/*
+ * Prepare another execution of the scan.  The workers of the last execution have exited, perhaps
+ * before its end.
+ */
 void
 SharedBuildReset(SharedBuild *shared, dsa_area *area, int count)
 {

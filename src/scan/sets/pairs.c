@@ -47,7 +47,7 @@ typedef struct PairsNode
 	CustomScanState css;
 	SetExprState *call;
 	const PairsLayout *layout;
-	MemoryContext context; /* lives as long as the scan */
+	MemoryContext context; /* memory of "scan"; close_scan() resets it */
 	PairScan *scan;        /* NULL: there are no pairs, or no pair was requested yet */
 	bool opened;
 
@@ -66,7 +66,7 @@ static const CustomScanMethods pairs_node_methods = {
 	.CreateCustomScanState = create_state,
 };
 
-/* Check permissions as for any function in FROM. */
+/* Begin the node.  Permissions are checked as for any function in FROM. */
 static void
 begin(CustomScanState *css, EState *estate, int eflags)
 {
