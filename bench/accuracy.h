@@ -13,10 +13,10 @@ extern void accuracy_figure7(void);
 /* Compare minimum and unbiased estimates in overloaded sketches. */
 extern void accuracy_overload(void);
 
-/* Check how often errors are within the reported confidence, over many seeds. */
+/* Check how often error bounds hold, over many seeds. */
 extern void accuracy_calibration(void);
 
-/* Check how often errors are within the reported confidence for many keys together. */
+/* Check how often an error bound holds for many keys together. */
 extern void accuracy_probes(void);
 
 /* Check inner products and second moments, and their standard errors. */

@@ -6,8 +6,8 @@
  * an insertion needs, how accurate a sketch is, and which size of a sub-warp is best.  The answers
  * depend on the width of the bucket, the depth, the number of masks and the width of the counters.
  * Formulas are in theory.c and derived in theory.h.  docs/engineering/analysis.md has the tables.
- * Simulations check the formulas.  The simulation of transactions uses the sketches' masks.  The
- * simulation of errors uses all masks.
+ * Simulations check the formulas.  The check of transactions uses the sketches' masks.  The check
+ * of errors uses all masks.
  *
  * bench/analysis.c
  */

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
 # Measures questions for which exact SQL or hll may be better than qsketch, with PostgreSQL's
-# default settings: "make bench-exact".  Writes its table into docs/choosing.md.
+# default memory and planner settings: "make bench-exact".  Writes its table into docs/choosing.md.
 #
 #	ROWS (1000000)  rows of the log
 #	TURNS (5)       runs of each query, alternating with the query to which it is compared

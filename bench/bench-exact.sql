@@ -33,7 +33,7 @@ INSERT INTO benchmarks (what, query, rival, bound, target) VALUES
 ('number of distinct users, from rollups by hour and country (hll)', 'SELECT estimate FROM qsketch_distinct((SELECT qsketch_merge_agg(sk) FROM users))',
     'SELECT hll_cardinality(hll_union_agg(h)) FROM hll_users', '<=', 1);
 -- The lists are large enough to be exact, so answers from lists must equal the answers of exact
--- SQL.  The estimated number of different users must be within four standard errors.
+-- SQL.  The estimated number of distinct users must be within four standard errors.
 UPDATE benchmarks SET holds = CASE WHEN query LIKE 'SELECT estimate FROM %'
     THEN replace(query, 'SELECT estimate', 'SELECT abs(estimate - (SELECT count(DISTINCT user_id) FROM hits)) <= 4 * standard_error')
     ELSE format('SELECT (%s) = (%s)', query, rival) END;

@@ -1,6 +1,6 @@
 -- Measures cached columns on a GPU.  Run by bench-gpu-columns.sh with the path of a :module, the
 -- number of :workers, and :cpu, which says whether to measure the CPU, too.  Prints each median as
--- INFO, and at the end as tables.
+-- INFO, and then in tables.
 
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS qsketch;

@@ -109,7 +109,7 @@ WHERE c.device = 'cpu' AND g.device = 'gpu' AND c.f <> g.f \gset
 \endif
 
 -- Lookups of arrays.  "array" is the call on an empty filter, so it has only the time
--- for the array.  "first" includes the transfer of the filter.
+-- for the array.  "first" includes the transfer of the filter, unless the GPU has kept it.
 CREATE PROCEDURE measure_lookups(most int) LANGUAGE plpgsql AS $$
 DECLARE
     s stored;

@@ -10,7 +10,7 @@
 # cached columns.  Pairs are found among SETS (10000) sets, which follow the paper's description of
 # ENRON.  For comparison PostgreSQL's count(*) runs with a process for each core, but at most 32.
 # The line above the table has the time of the second count(*), and the number of planned workers.
-# COUNTS (1 2 4) are the numbers of GPUs; numbers that the host lacks are skipped.
+# COUNTS (1 2 4) are the numbers of GPUs; numbers above the host's number of GPUs are skipped.
 # QSKETCH_GPU=emulate tries the script without a GPU (default: auto).
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"

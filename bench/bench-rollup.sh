@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 #
 # Measures a log, its daily rollups, and queries of both, with qsketch and in exact SQL, with
-# PostgreSQL's default settings: "make bench-rollup".  Checks all answers, and writes its table into
-# README.md.  Then measures rollups whose groups do not fit into memory, and writes their table into
-# docs/engineering/performance.md.
+# PostgreSQL's default memory and planner settings: "make bench-rollup".  Checks all answers, and
+# writes its table into README.md.  Then measures rollups whose groups do not fit into memory, and
+# writes their table into docs/engineering/performance.md.
 #
 #	ROWS (4000000)  rows of the log
 #	TURNS (5)       runs of each query, alternating with the query to which it is compared

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 #
 # The short benchmark of the extension inside PostgreSQL: "make bench-sql".  Prints a Markdown
-# table.  bench-sql.sql has the queries, and the queries that they are compared with.  All ratios
-# are from one run.  "make bench" measures everything.
+# table.  bench-sql.sql has the queries, and the queries that they are compared with.  A ratio is
+# the median of at most five turns.  "make bench" measures much more.
 #
-# ROWS (10000000) is the number of rows of each table.
+# ROWS (10000000) is the number of rows from which a sketch is made.
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 

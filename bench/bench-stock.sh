@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 #
 # Compares sketches, exact SQL and DuckDB on one table of 8 columns, with PostgreSQL's default
-# settings, with 2 workers and with none, cold and warm: "make bench-stock".  Checks all answers,
-# and writes its table into docs/engineering/performance.md.
+# memory and planner settings, with 2 workers and with none, cold and warm: "make bench-stock".
+# Checks all answers except DuckDB's estimates, and writes its table into
+# docs/engineering/performance.md.
 #
 # Before a cold run the server is restarted, and the table's files are dropped from the file cache.
 # A warm run is the second of two runs.  On memory file systems files cannot be dropped, so there

@@ -16,7 +16,7 @@ CREATE TABLE queries (
 CREATE TABLE timings (id int, workers int, cold boolean, ms float8);
 CREATE TABLE answers (id int, workers int, answer text);
 
--- Returns users and their counts as one value, most frequent users first.
+-- Returns a query for users and their counts as one value, most frequent users first.
 CREATE FUNCTION as_list(query text) RETURNS text LANGUAGE sql AS $$
     SELECT format('SELECT string_agg(user_id || '':'' || n, '' '' ORDER BY n DESC, user_id) FROM (%s) AS t', query)
 $$;

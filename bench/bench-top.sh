@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 #
-# Compares qtop_exact with GROUP BY on columns of a web log, with PostgreSQL's default settings:
-# "make bench-top".  Checks all counts, and writes its table into docs/engineering/top-keys.md.
+# Compares qtop_exact with GROUP BY on columns of a web log, with PostgreSQL's default memory and
+# planner settings: "make bench-top".  Checks the ten largest counts of each column, and writes its
+# table into docs/engineering/top-keys.md.
 #
 #	ROWS (5000000)  rows of the log
 #	TURNS (5)       runs of each query

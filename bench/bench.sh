@@ -9,8 +9,8 @@
 #
 #	ROWS (10000000)     rows of the tables; 100000000 needs 40 GB of memory and BUFFERS=24GB
 #	MOST_ROWS (30000000, or ROWS with less than 20 GB of memory)
-#	                    rows of one more table, to show how time grows; 100000000 takes some
-#	                    minutes more
+#	                    largest number of rows of further tables, which show how time grows;
+#	                    100000000 takes some minutes more
 #	STORED (1000)       stored sketches of 1 MB that are merged
 #	TURNS (5)           runs of each query that has a target
 #	WORKERS (3)         largest number of parallel workers
@@ -23,7 +23,7 @@ figure() {
 	printf '\n![%s](performance-%s.svg)\n' "$2" "$1"
 }
 
-# Prints the page, with the tables that bench.sql printed.
+# Prints the page up to "What makes some slow", with the tables that bench.sql printed.
 document() {
 	local settings=
 	[ -z "${ROWS:-}" ] || settings="ROWS=$ROWS "

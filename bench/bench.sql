@@ -174,13 +174,13 @@ SELECT run_benchmarks(:turns) \g /dev/null
 DROP TABLE many_sub_warp;
 
 --
--- Figures and tables: points of curves
+-- Measurements for figures and tables
 --
 CREATE TABLE points (figure text, curve text, x float8, ms float8, rows float8);
 
--- Measures a query several times with the given settings.  Short queries run
--- more often than long queries, because other work on the machine disturbs short
--- runs most.
+-- Measures a query with the given settings, "times" times or until its runs took
+-- more than 2 seconds together.  Short queries run more often, because other work on the
+-- machine disturbs short runs most.
 CREATE FUNCTION measure(figure text, curve text, x float8, rows float8, query text,
     settings text[] DEFAULT '{}', times int DEFAULT 3) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE

@@ -1,6 +1,6 @@
 /*
  * calibration.c
- *		Checks how often errors are within the reported confidence, over many seeds.
+ *		Checks how often error bounds hold, over many seeds.
  *
  * The program makes sketches of 200 seeds for each structure.  It compares the errors of present
  * keys, and of an equal number of absent keys, with qs_noise_error() at three confidences.  Counts

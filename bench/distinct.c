@@ -3,12 +3,13 @@
  *		Distinct keys: sketches compared with HyperLogLog in the same memory.
  *
  * HyperLogLog is the plain version (Flajolet, Fusy, Gandouet, Meunier 2007).  It has 2^b registers,
- * each with the largest rank of a hash.  The estimate is the harmonic mean or, if this mean is less
- * than 2.5 times the registers, linear counting.  Registers have 5 bits in 1.25 kB, and 8 bits in
- * 16 kB.  Errors are root mean squares over 100 seeds, relative to the number of keys.  A sketch
- * that is too full has no estimate.  A sketch's errors must equal its standard errors, within a
- * fourth.  HyperLogLog's errors must be at most twice 1.04 / sqrt(registers), because plain
- * HyperLogLog is biased where it changes from linear counting to the mean.
+ * each with the largest rank of a hash.  The estimate is the harmonic mean or, if this mean is at
+ * most 2.5 times the number of registers and a register is 0, linear counting.  Registers have 5
+ * bits in 1.25 kB, and 8 bits in 16 kB.  Errors are root mean squares over 100 seeds, relative to
+ * the number of keys.  A sketch that is too full has no estimate.  A sketch's errors must equal its
+ * standard errors, within a fourth.  HyperLogLog's errors must be at most twice 1.04 /
+ * sqrt(registers), because plain HyperLogLog is biased where it changes from linear counting to the
+ * mean.
  *
  * bench/distinct.c
  */

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# Compares sketches of rows on another server, over postgres_fdw, with count(*) of the same rows:
+# Compares sketches of rows in another database, over postgres_fdw, with count(*) of the same rows:
 # "make fdw-bench".  Checks all results, and writes its table into
 # docs/engineering/several-machines.md.
 #

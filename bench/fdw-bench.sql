@@ -15,7 +15,7 @@ CREATE TABLE local AS
     SELECT count(*) AS n, qsketch_agg(user_id) AS sk, qsketch_agg(user_id, (SELECT template FROM small)) AS small_sk FROM events;
 
 --
--- The other server: four tables, each of one region and of eight days
+-- Database "far": four tables, each of one region and of eight days
 --
 CREATE DATABASE far TEMPLATE postgres;
 \c far
@@ -32,7 +32,7 @@ VACUUM ANALYZE;
 SET client_min_messages = warning;
 
 --
--- This server: the tables as partitions by region, and by day; and the views
+-- Database "postgres": the tables as partitions by region, and by day; and the views
 --
 CREATE SERVER far FOREIGN DATA WRAPPER postgres_fdw
     OPTIONS (host :'host', dbname 'far', extensions 'qsketch', async_capable 'true', fetch_size '10000');

@@ -23,7 +23,7 @@ CREATE UNLOGGED TABLE ints AS
 VACUUM ANALYZE ints;
 SELECT pg_prewarm('ints') \g /dev/null
 
--- True if the average estimate of the frequent keys is 1,000, within 1 %.
+-- True if the average estimate of the frequent keys is their average count, within 1 %.
 CREATE FUNCTION tells_thousand(f qfilter) RETURNS boolean LANGUAGE sql AS $$
     SELECT abs(avg(qfilter_estimate(f, k, 'unbiased')) / avg(n) - 1) < 0.01
     FROM (SELECT k, count(*) AS n FROM ints GROUP BY k HAVING count(*) > 500) AS g

@@ -184,7 +184,7 @@ accuracy_distributions(void)
 /* ---- a filter and a sketch of equal memory ---- */
 
 #define FREQUENCY 1000.0
-#define REPLAYED  5 /* each row whose number is a multiple of REPLAYED is inserted twice */
+#define REPLAYED  5 /* every REPLAYED-th row is inserted twice, unless it fills a batch */
 
 typedef struct stream
 {
@@ -201,7 +201,7 @@ typedef struct errors
 	moments top, near, rare;
 } errors;
 
-/* Add an error to its class.  The estimate is clipped at 0, as in SQL. */
+/* Add an error to its class, if it has one.  The estimate is clipped at 0. */
 static void
 add_error(errors *e, const workload *w, uint32_t i, double estimate)
 {
@@ -282,7 +282,7 @@ sketch_errors(errors *e, const stream *s, const workload *w, uint64_t bytes)
 
 /*
  * Double the size of a sketch until its mean error for keys near FREQUENCY is at most "error".
- * Return the size; 0: no size is enough.
+ * Return the size; 0: no size below QS_SIZE_MAX is enough.
  */
 static uint64_t
 sketch_as_good(const stream *s, const workload *w, double error)

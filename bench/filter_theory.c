@@ -249,8 +249,8 @@ frequencies(void)
 /* ---- a key with a large fraction of all rows ---- */
 
 /*
- * Return the number of trials for a fraction.  Estimates of rare keys have a larger variance, and
- * need more trials.
+ * Return the number of trials for a key of frequency fraction * DESIGN.  Estimates of rare keys
+ * have a larger relative variance, and need more trials.
  */
 static int
 trials_of(double fraction)

@@ -35,7 +35,7 @@ extern void feed_noise(feeder *feed, uint64_t count);
 extern uint32_t filter_set_of(const qf_filter *f, uint64_t key);
 
 /*
- * Return key number i of a group.  All keys are distinct, and different from the keys of the noise.
+ * Return key number i of a group.  All keys are distinct.  The keys of the noise are group 1000.
  */
 extern uint64_t filter_key(uint32_t group, uint64_t i);
 

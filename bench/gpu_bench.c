@@ -10,8 +10,8 @@
  * medians of RUNS runs, after one run to warm up.  They are measured by events, or by the host's
  * clock if the keys are in host memory (sections "host" and "sf").  Before a configuration with
  * keys in device memory is timed, all its keys are inserted into an empty sketch, and the estimates
- * are compared with the reference (gpu_kernels.h).  A difference is printed, and makes the program
- * fail.
+ * are compared with the reference (gpu_kernels.h).  Estimates of sf are compared with the host's.
+ * A difference is printed, and makes the program fail.
  *
  *	gpu_bench [section ...]		no argument: all sections but "profile"
  *

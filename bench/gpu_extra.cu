@@ -83,10 +83,7 @@ qs_cuda_widen(qs_cuda_sketch *sk)
 	return qs_widen(sk);
 }
 
-/*
- * Make a dense sketch that is empty except for its number of high buckets, and read the device's
- * tables into the sketch.
- */
+/* Make "to" a dense sketch with "live" high buckets, and read the device's tables into it. */
 static qb_status
 read_tables(qs_cuda_sketch *sk, uint64_t live, qs_sketch *to)
 {
@@ -183,7 +180,7 @@ qf_cuda_load(qs_cuda *gpu, const qf_filter *from, qf_cuda_filter **filter)
 	return status;
 }
 
-/* Copy the bits and their number into a dense filter with allocated bits. */
+/* Copy the bits and the number of set bits into a dense filter with allocated bits. */
 static qb_status
 fetch_bits(qf_cuda_filter *f, qf_filter *to)
 {

@@ -2,8 +2,7 @@
  * gpu_extra.h
  *		Operations on a device that only tests and benchmarks use.
  *
- * In PostgreSQL the CPU does the work of these operations.  Statuses and errors are as in
- * qs_cuda.h.
+ * The extension does not call these functions.  Statuses and errors are as in qs_cuda.h.
  *
  * bench/gpu_extra.h
  */
@@ -25,17 +24,17 @@ extern "C"
 	{
 		uint64_t bulk_keys;       /* number of keys inserted by partitioning since qs_cuda_open() */
 		uint64_t device_bytes;    /* bytes of allocated device memory */
-		uint64_t workspace_bytes; /* bytes that remain allocated for the next batch */
+		uint64_t workspace_bytes; /* bytes of the workspace, which stays allocated */
 	} qs_cuda_stats;
 
 	extern void qs_cuda_get_stats(const qs_cuda *gpu, qs_cuda_stats *stats);
 
 	extern void qs_cuda_set_bulk(qs_cuda *gpu, qs_cuda_bulk bulk);
 
-	/* Free the workspace, which bulk inserts leave allocated for the next batch. */
+	/* Free the workspace, which stays allocated between operations. */
 	extern void qs_cuda_trim(qs_cuda *gpu);
 
-	/* Return the cudaStream_t of all kernels, for callers that launch kernels. */
+	/* Return the cudaStream_t of inserts and queries, for callers that launch kernels. */
 	extern void *qs_cuda_stream(qs_cuda *gpu);
 
 	/* Allocate page-locked host memory.  Keys in page-locked memory are copied without staging. */
@@ -50,8 +49,8 @@ extern "C"
 	extern const qs_params *qs_cuda_params(const qs_cuda_sketch *sketch);
 
 	/*
-	 * Make counters 8 bytes wide.  Inserts widen the counters automatically before the total weight
-	 * overflows 4 bytes.
+	 * Make counters 8 bytes wide (multilevel: the counters of high buckets).  Inserts widen the
+	 * counters automatically before the total weight overflows 4 bytes.
 	 */
 	extern qb_status qs_cuda_widen(qs_cuda_sketch *sketch);
 
@@ -84,7 +83,7 @@ extern "C"
 
 	/*
 	 * Make an owned copy in host memory.  "to" is uninitialized, as for qf_copy().  qf_write()
-	 * writes the same bytes for the copy as for a filter of the CPU, with batches of any sizes.
+	 * writes the same bytes for the copy as for the CPU's filter of the same rows.
 	 */
 	extern qb_status qf_cuda_fetch(qf_cuda_filter *filter, qf_filter *to, const qb_memory *memory);
 

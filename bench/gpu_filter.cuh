@@ -33,7 +33,7 @@ extern void must_agree(const char *section, uint64_t bytes, const char *what, bo
 extern void ceilings(const char *section, uint64_t bytes, double *reads, double *atomics);
 
 /*
- * rows_of() makes a batch of rows in device memory.  time_insert() returns the seconds that
+ * rows_of() makes a batch of the rows of an array.  time_insert() returns the seconds that
  * inserting the rows into an empty filter takes.  same_bits() compares a filter with the CPU's.
  */
 extern qf_batch rows_of(const uint64_t *key, uint64_t rows);

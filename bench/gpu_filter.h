@@ -45,8 +45,8 @@ extern "C"
 	extern int gf_or_random(void *stream, uint32_t *word, uint64_t words, uint64_t count);
 
 	/*
-	 * The paper's kernels.  An insertion has a thread for each key and hash, which draws a random
-	 * number.  A query has a thread for each key and hash, and an atomic for each set position.
+	 * The paper's kernels, which process each pair of a key and a hash separately.  An insertion
+	 * draws a random number for each pair.  A query does an atomic for each set position.
 	 */
 	extern int gf_insert_paper(void *stream, const qf_filter *f, uint64_t nonce,
 							   const uint64_t *key, uint64_t count, uint32_t *word);

@@ -75,7 +75,7 @@ inverse_of(uint32_t k)
 	return UINT64_MAX / k + 1;
 }
 
-/* Each thread has one key and one hash, and draws one random number. */
+/* Process each pair of a key and a hash separately, with one random number. */
 __global__ void
 __launch_bounds__(BLOCK)
 	insert_each(qf_params p, uint64_t inverse, uint64_t seed_key, uint64_t nonce_key,

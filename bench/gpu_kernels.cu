@@ -15,7 +15,7 @@ extern "C"
 
 #define BLOCK 256
 
-/* The values of key_kind in test/gpu/support.h. */
+/* The values of key_kind in test/gpu/support.h that gk_keys() accepts. */
 enum
 {
 	UNIFORM,
@@ -81,8 +81,8 @@ gk_keys(void *stream, int kind, uint64_t seed, uint64_t *key, uint64_t count)
 }
 
 /*
- * Return the index for a key.  RANDOM: from the key's hash.  Not RANDOM: from the key's number, and
- * n is a power of two.
+ * Return the index for a key.  RANDOM: from the key's hash.  Not RANDOM: from the key's number and
+ * one bit of the hash, and n is a power of two.
  */
 template <bool RANDOM>
 __device__ __forceinline__ uint64_t
@@ -148,7 +148,7 @@ gk_run_ceiling(void *stream, gk_ceiling ceiling, const uint64_t *key, uint64_t c
 	return cudaGetLastError();
 }
 
-/* Call each(counter) for the counters of a key, if its bucket is below "limit". */
+/* Call each(counter) for a key's counters if its bucket is below "limit" (for thread, always). */
 template <typename Each>
 __device__ __forceinline__ void
 for_each_counter(const qs_params &p, uint32_t m, uint64_t limit, uint64_t key, Each each)

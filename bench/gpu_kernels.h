@@ -3,9 +3,9 @@
  *		Kernels of the GPU benchmark: keys, ceilings, and a plain reference.
  *
  * A ceiling reads and hashes keys as the sketches do.  For each key it then does the least that any
- * sketch must do: it reads one random sector, or does one random atomic.  The reference is the
- * simplest form of each structure, with a thread for each key and 4-byte counters.  The estimates
- * of each timed configuration are compared with the reference if the keys are in device memory.
+ * sketch must do: it reads one sector, or does one atomic.  The reference is the simplest form of
+ * each structure but sf, with 4-byte counters.  The estimates of each timed configuration but sf
+ * are compared with the reference if the keys are in device memory.
  *
  * All functions run on the given stream (a cudaStream_t) and return a cudaError_t.
  *
@@ -21,7 +21,7 @@ extern "C"
 
 #include "sketch/params.h"
 
-	/* Make the keys of key_at() in test/gpu/support.h; kind is a key_kind. */
+	/* Make the keys of key_at() in test/gpu/support.h; kind is a key_kind up to KEYS_EQUAL. */
 	extern int gk_keys(void *stream, int kind, uint64_t seed, uint64_t *key, uint64_t count);
 
 	typedef enum gk_ceiling

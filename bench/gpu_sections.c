@@ -96,8 +96,8 @@ section_bulk(void)
 }
 
 /*
- * Time batches of all sizes into one table, to find the size from which bulk inserts are faster
- * than direct inserts.
+ * Time batches of 2^20 to KEYS keys into tables of 4 GB, to find the size from which bulk inserts
+ * are faster than direct inserts.
  */
 void
 section_batches(void)
@@ -189,7 +189,7 @@ run_host_query(void *argument)
 	CHECK(qs_cuda_query(h->sk, h->key, h->keys, h->estimate) == QB_OK);
 }
 
-/* Time inserts and queries of keys in host memory, pinned and pageable. */
+/* Time inserts from pinned and from pageable host memory, and queries from pinned memory. */
 void
 section_host(void)
 {

@@ -3,7 +3,7 @@
  *		Inserts into sf by several threads of the host; updates the slim table on the device.
  *
  * A batch of keys changes the fat table in host memory (src/sketch/sf.c).  Each thread owns a range
- * of buckets, so no counter needs an atomic operation.  A batch takes three steps:
+ * of buckets, so no counter needs an atomic operation.  Each piece of a batch takes three steps:
  *
  *	1. each thread hashes its slice of the keys, and counts the keys by owner;
  *	2. each thread copies its keys to the array of their owner;
@@ -13,8 +13,8 @@
  *
  * The device updates slim buckets by atomicMax.  Slim counters only grow, so a bucket may be sent
  * in any order and any number of times.  The paper copies the counters of each key separately.
- * This program collects the slim buckets of many keys in a buffer, the slot.  One transfer copies
- * all buckets of a slot, while the next keys are added.
+ * This program collects the slim buckets of a piece's keys in a buffer, the slot.  All buckets of a
+ * slot are transferred together, while the next keys are added.
  *
  * This is the paper's insertion, for tests and benchmarks.  Inside PostgreSQL the CPU makes sf
  * sketches, and only their slim tables are copied to the device, for lookups.

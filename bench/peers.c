@@ -166,8 +166,8 @@ generated(const stream *s)
 #define WORDS "apt-cache dumpavail 2>/dev/null | tr -s '[:space:],|()' '\\n' | grep ."
 
 /*
- * Write errors for the words of package descriptions, if apt-cache has any.  The text of
- * accuracy.md mentions some of these errors.
+ * Write errors for the words that "apt-cache dumpavail" prints, if it prints any.  accuracy.md
+ * mentions some of these errors.
  */
 static void
 frequencies(void)

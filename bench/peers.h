@@ -5,11 +5,12 @@
  * All structures have the same input and the same number of bytes.  The bytes include everything
  * that a structure needs to count more rows and to answer: counters, fingerprints, keys of 8 bytes,
  * and the hash table that finds keys (peers_list.h).  The bytes do not include headers of fixed
- * size or memory that is only used while a batch is added.
+ * size or memory that is only used while a batch is added.  A qtop's bytes are those of a stored
+ * qtop (peers_ours.c).
  *
- * The structures of other papers are plain references for measurements, with counters of 4 bytes,
- * so the total weight must be less than 2^32.  All of these references accept weights, even if the
- * original does not.
+ * The structures of other papers are plain references for measurements, with counters of at most 4
+ * bytes, so the total weight must be less than 2^32.  All of these references accept weights, even
+ * if the original does not.
  *
  * bench/peers.h
  */

@@ -34,7 +34,7 @@ typedef struct stream
 extern void
 stream_zipf(stream *s, uint32_t keys, double rows, double theta, bool weighted, uint64_t seed);
 
-/* Make a stream of the lines that a command prints.  False: the command prints no line. */
+/* Make a stream of the lines that a command prints.  False: there is no line. */
 extern bool stream_command(stream *s, const char *command);
 
 extern void stream_free(stream *s);

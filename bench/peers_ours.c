@@ -4,7 +4,7 @@
  *
  * thread is Count-Min.  multilevel adds high buckets when counters overflow.  So the keys determine
  * how many low buckets leave enough bytes for high buckets.  A search with the keys and their
- * weights finds the largest number of low buckets.  The bytes of both tables count.
+ * weights finds nearly the largest number of low buckets.  The bytes of both tables count.
  *
  * qtop has a list and a sketch of depth 3, multilevel or thread.  The list is for the requested
  * number of keys, or for fewer keys, so that stored entries take at most a quarter of the bytes.

@@ -2,9 +2,9 @@
  * peers_pglz.c
  *		Computes how many bytes PostgreSQL stores for a value, with PostgreSQL's compression.
  *
- * A value that is too large for a row is stored outside of the row, compressed by pglz if
- * compression makes the value smaller.  pg_column_size() counts the compressed data, and four bytes
- * for their length.  Of the files of this benchmark, only this file includes PostgreSQL's headers.
+ * A value that is too large for a row is stored outside of the row, compressed by pglz if this
+ * saves at least a quarter.  pg_column_size() counts the compressed data, and four bytes for their
+ * length.  Of the files of this benchmark, only this file includes PostgreSQL's headers.
  *
  * bench/peers_pglz.c
  */

@@ -4,7 +4,7 @@
  *
  * A stored value has another number of bytes than the structure in memory: qsketch writes its
  * structures compactly, lists are written without hash tables, and PostgreSQL compresses.  So each
- * structure has the largest size whose stored bytes do not exceed the given bytes.
+ * structure has nearly the largest size whose stored bytes do not exceed the given bytes.
  * The size is nearly proportional to the stored bytes, so a few tries find it.  The size is at most
  * MEMORY times the given bytes, since a sparse sketch could have nearly any size.  multilevel's
  * size is the size of its low buckets, as in SQL.  One seed determines the size, because the stored

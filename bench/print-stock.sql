@@ -1,4 +1,5 @@
--- Checks all answers of bench-stock.sh, and prints its table and the estimates.
+-- Checks all answers of bench-stock.sh except DuckDB's estimates, and prints the table and the
+-- estimates.
 
 -- True if PostgreSQL plans two workers by itself.
 CREATE FUNCTION uses_two_workers(query text) RETURNS boolean LANGUAGE plpgsql AS $$

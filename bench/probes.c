@@ -5,8 +5,8 @@
  * The program makes sketches of 200 seeds for each structure, and probes each sketch with all of
  * its keys.  A seed holds if no key's estimate exceeds its count by more than the error for as many
  * probes as keys.  The fraction of seeds that hold must be at least the confidence, except for
- * chance.  One stream has Zipf's frequencies.  The second stream has a few heavy keys: a key that
- * shares all of its counters with a heavy key is estimated by the heavy key's count.
+ * chance.  One stream has Zipf's frequencies.  The second stream has a few heavy keys.  If a key
+ * shares all of its counters with a heavy key, its estimate is at least the heavy key's count.
  *
  * The table shows sketches of a million keys, with the error for 1, for 1000 and for 1,000,000
  * probes.  The lower bounds of the keys with the largest estimates differ much between these

@@ -26,7 +26,7 @@
 #define SEEDS 200
 #define LOAD  100
 
-/* The key whose frequency key i has on an unlike day. */
+/* On an unlike day, key i has the frequency of key OTHER(i). */
 #define OTHER(i) (((i) *7919 + 11) % KEYS)
 
 static const subject subjects[] = {

@@ -1,5 +1,5 @@
-# Sourced by the benchmarks: functions for a throw-away server that keeps all
-# data in memory, and for describing the machine.
+# Sourced by the benchmarks: functions that start a throw-away server with all data in memory,
+# describe the machine, write pages and run DuckDB.
 
 . "$(dirname "${BASH_SOURCE[0]}")/../test/server.sh"
 

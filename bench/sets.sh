@@ -6,7 +6,7 @@
 #
 #	ROWS (10000000)     rows of which a collection is built
 #	DRAWS (10000000)    draws for each of the two stored arrays
-#	TURNS (5)           runs of each query
+#	TURNS (5)           runs of each query, except those of kosarak
 #	DUCKDB              a folder with node_modules/@duckdb/node-api (default: installed by npm)
 #	QSKETCH_DATA (../shared/data)  where kosarak is
 #	DUCKDB_ALL (no)     yes: DuckDB also finds the pairs of all sessions, which takes minutes
@@ -27,8 +27,8 @@ row() {
 	}'
 }
 
-# compare WHAT KEY MOST_ID MIN_COUNT MS TARGET: compares DuckDB's pairs with the pairs that
-# sets.sql wrote into the file "ours".
+# compare WHAT KEY MOST_ID MIN_COUNT MS TARGET: prints the line of the table, and compares the
+# number of DuckDB's pairs, and two sums over them, with line KEY of the file "ours" (sets.sql).
 compare() {
 	local answer same=no
 	answer=$(duckdb sets-duckdb.js "$folder/session.csv" 2 "$3" "$4") # pairs, sums, milliseconds

@@ -1,6 +1,6 @@
 -- Compares the sets family inside PostgreSQL with its rivals.  sets.sh runs this script.
 -- $SESSIONS is the file of kosarak, :rows and :draws are the numbers of rows and
--- draws, and each query runs :turns times.
+-- draws, and each query runs :turns times, except those of kosarak.
 --
 -- Prints a Markdown table, and checks every result.
 
@@ -100,8 +100,8 @@ END $$;
 
 \i print-ratios.sql
 
--- Writes pairs that other programs compare with theirs, and measures times that have
--- no rival in PostgreSQL.
+-- Writes the number of pairs and two sums over the pairs, which sets.sh compares with DuckDB's,
+-- and measures the times for sets.sh.
 \if :kosarak
 \o :folder/ours
 SELECT 'first ' || count(*) || ' ' || sum(common) || ' ' || sum(a * common + b) FROM (SELECT qsets_agg(id, item) AS c FROM first_sessions) AS s, qsets_pairs(c, min_count => 5);

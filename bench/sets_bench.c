@@ -2,8 +2,9 @@
  * sets_bench.c
  *		Speed of the sets family without PostgreSQL: the paper's figures, and the targets.
  *
- * Prints Markdown, which "make sets-bench" copies into docs/engineering/sets-performance.md.
- * Arguments select sections: single, multiple, targets, model, joins.
+ * Prints Markdown.  "make sets-bench" and "make sets-joins" copy all sections except "targets" into
+ * docs/engineering/sets-performance.md.  Arguments select sections: single, multiple, targets,
+ * model, joins.
  *
  * bench/sets_bench.c
  */

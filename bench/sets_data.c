@@ -137,7 +137,10 @@ next_size(const recipe *r, uint64_t *state)
 	return (uint64_t) pow(-(u * high - u * low - high) / (high * low), -1 / r->alpha);
 }
 
-/* Draw elements until the set has its size, and drop surplus elements at random. */
+/*
+ * Draw a set.  If r->alpha is 0, make r->draws draws.  Otherwise draw elements until the set has a
+ * random size, and drop surplus elements at random.
+ */
 static uint64_t
 draw_set(const recipe *r, const zipf *z, uint64_t *state, uint32_t *set, uint32_t *scratch)
 {

@@ -136,7 +136,7 @@ required(const qset_filter *f, uint64_t x, uint64_t y)
 	return (f->numerator * (x + y) + whole - 1) / whole;
 }
 
-/* Return how many elements of a set the index needs, because no later set is smaller. */
+/* Return how many of a set's first elements the index needs.  No later set is smaller. */
 static uint64_t
 indexed(const prefix_join *j, uint64_t set)
 {

@@ -1,8 +1,8 @@
 -- Compares all structures on the same rows.  Run by structures.sh, with the number of runs
 -- of each query in :turns.  :clicks says whether clicks are counted, too.
 --
--- Prints the tables of docs/engineering/structures.md, and fails if the default sketch finds
--- fewer of the most frequent keys than it must.
+-- Prints the tables of docs/engineering/structures.md.  Fails if the default sketch finds too few
+-- frequent keys, or reports too many, or if a merge or a parallel plan gives another sketch.
 
 SET client_min_messages = warning;
 CREATE EXTENSION qsketch;
@@ -105,7 +105,7 @@ END $$;
 
 --
 -- 20 million clicks of a million users: nine of ten clicks are spread evenly over all
--- users, and one of ten clicks is of a frequent user
+-- users, and one of ten clicks has the Zipf distribution above
 --
 \if :clicks
 CREATE UNLOGGED TABLE clicks AS
@@ -129,8 +129,8 @@ FROM (VALUES ('multilevel', '256kB'), ('multilevel', '512kB'), ('multilevel', '1
 SELECT format('| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |',
     CASE WHEN is_default THEN structure || ' (default)' ELSE structure END, size, mean, most_99, worst,
     top_20, top_100, above, said_above, to_char(stored, 'FM999,999,999')) FROM click_results;
--- Checks the result with twenty other seeds.  The sketches are made from the counts, and equal the
--- sketches of the rows.
+-- Measures the default structure with twenty other seeds.  The sketches are made from the counts,
+-- and equal the sketches of the rows.
 SELECT min(n) AS top_20, (SELECT count(*) FROM clicks_exact WHERE n > 1000) AS above
 FROM (SELECT n FROM clicks_exact ORDER BY n DESC LIMIT 20) AS top \gset
 CREATE TABLE seeds AS

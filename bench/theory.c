@@ -1,6 +1,6 @@
 /*
  * theory.c
- *		Computes the expected error of each structure from formulas.
+ *		Computes the expected error of each structure, from formulas and by simulation.
  *
  * bench/theory.c
  */
@@ -9,7 +9,7 @@
 #include "sketch/params.h"
 #include "theory.h"
 
-#define COUNTS     128   /* larger Poisson counts are neglected */
+#define COUNTS     128   /* Poisson counts from this one on are neglected */
 #define NEGLIGIBLE 1e-13 /* smaller chances are neglected */
 
 /* ---- Poisson and binomial numbers ---- */
@@ -242,7 +242,7 @@ theory_error(int structure, uint32_t z, bool fat, double load)
 
 /* ---- memory ---- */
 
-/* Each of the m / counters transactions is needed if it has at least one of the d counters. */
+/* Each of the m / counters transactions is needed if it has at least one of the key's counters. */
 double
 theory_transactions(uint32_t m, uint32_t depth, uint32_t counters)
 {

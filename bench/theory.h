@@ -62,7 +62,7 @@ extern double theory_simulate(uint32_t m, uint32_t depth, double keys, uint32_t 
 extern double theory_thread(uint32_t depth, double load);
 
 /*
- * Return the exact expected number of memory transactions for one key.  The key has d of m
+ * Return the exact expected number of memory transactions for one key.  The key has "depth" of m
  * neighbouring, aligned counters, and a transaction has "counters" counters.
  */
 extern double theory_transactions(uint32_t m, uint32_t depth, uint32_t counters);

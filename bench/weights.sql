@@ -1,8 +1,8 @@
 -- Measures sketches of weights that differ by orders of magnitude.  Run by
 -- weights.sh with the number of runs of each build in :turns.
 --
--- Prints the tables of docs/engineering/structures.md, and fails if a sketch of weights does not
--- have the predicted errors.
+-- Prints the tables of weights in docs/engineering/structures.md, and fails if a prediction is off
+-- by more than a factor of two.
 
 SET client_min_messages = warning;
 CREATE EXTENSION qsketch;
@@ -56,8 +56,8 @@ FROM built GROUP BY id, name ORDER BY id;
 \qecho
 SELECT format('Building the first three sketches took %s ms.', string_agg(round(ms)::text, ', ' ORDER BY depth)) FROM timings;
 
--- The error predicted from the weights of a thousand addresses, and the error of the sketch of all
--- addresses.
+-- The size that the weights of a thousand addresses predict for an error, and the errors of
+-- sketches of all addresses in this size and in half of it.
 CREATE TABLE predicted AS
 SELECT wanted AS structure, error, i.size, qsketch_error(sk, 0.99) AS had, qsketch_error(qsketch_fold(sk, i.size / 2 || ' bytes'), 0.99) AS half, octet_length(sk::bytea) AS stored
 FROM unnest('{multilevel,thread,warp}'::text[]) AS wanted, unnest('{10000,100000,1000000}'::int[]) AS error,

@@ -3,7 +3,7 @@
  *		Keys, sketches and reports of the accuracy programs.
  *
  * Everything is made from fixed seeds, so that a run prints the same numbers
- * on every machine.  Any failure ends the program.
+ * on every machine.  A failed operation ends the program, but a failed check does not.
  *
  * bench/workload.h
  */

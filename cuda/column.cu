@@ -247,8 +247,8 @@ test_rows(const qb_test *test, const wanted_rows &rows, const tile_of_chunk &til
 }
 
 /*
- * Return a bit for each of the thread's rows: set if the row exists, its key is not NULL, and it
- * passes all tests.
+ * Return a bit for each of the thread's rows: set if the row exists, its key is not NULL (or
+ * "no_keys" is set), and the row passes all tests.
  */
 __device__ __forceinline__ uint32_t
 rows_that_pass(const wanted_rows &rows, const tile_of_chunk &tile)

@@ -198,7 +198,7 @@ extern "C"
 	typedef struct qs_exact_ops
 	{
 		/*
-		 * Create an empty count.  A sort processes "room" keys at a time.  If more than "room" keys
+		 * Create an empty count.  A sort processes at most "room" keys.  If more than "room" keys
 		 * are added, at most room / 2 of them may be distinct.
 		 */
 		qb_status (*create)(qs_cuda *gpu, uint64_t room, qs_cuda_exact **exact);
@@ -206,8 +206,8 @@ extern "C"
 
 		/*
 		 * Add keys from host memory or device memory, before list() is called.  Host memory may be
-		 * reused on return.  QB_NO_MEMORY: there are too many distinct keys, and the counts are
-		 * invalid.
+		 * reused on return.  QB_NO_MEMORY: there are too many distinct keys, or the workspace of a
+		 * sort does not fit.  The counts are then invalid.
 		 */
 		qb_status (*add)(qs_cuda_exact *exact, const uint64_t *key, uint64_t count);
 		qb_status (*add_device)(qs_cuda_exact *exact, const uint64_t *key, uint64_t count);
@@ -230,7 +230,7 @@ extern "C"
 		 * Add one slice to the sum of the device's range of keys.  The first call must add the
 		 * slice of the device's own list.  Lists of other devices are only read; several devices
 		 * may read a list at the same time.  QB_NO_MEMORY: the memory of "exact" is too small for
-		 * its list and the sum.
+		 * its list and the sum, or the workspace of a merge does not fit.
 		 */
 		qb_status (*join)(qs_cuda_exact *exact, const qs_cuda_exact_slice *slice);
 

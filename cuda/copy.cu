@@ -303,7 +303,7 @@ qs_cuda_join(qs_cuda *gpu, qs_cuda *other)
 				  cudaDeviceCanAccessPeer(&possible, gpu->device, other->device) == cudaSuccess &&
 				  possible && enable_peer(gpu, other) == cudaSuccess;
 
-	cudaGetLastError(); /* clear CUDA's last error, which is set if the devices are not peers */
+	cudaGetLastError(); /* clear CUDA's last error, also set if access was enabled already */
 	gpu->peers &= ~(UINT64_C(1) << other->device);
 	gpu->peers |= (uint64_t) joined << other->device;
 	return joined;

@@ -21,14 +21,14 @@
 /* Random reads or writes in one piece of work.  A GPU makes 5 to 20 billion of them per second. */
 #define PIECE_WORK 134217728
 
-/* Copying this many bytes to the host, or to another GPU, takes some milliseconds. */
+/* Copying this many bytes to the host, or to another GPU, takes at most about 2 ms. */
 #define MERGE_BYTES (UINT64_C(32) << 20)
 
 /* An H100 inserts 100 million keys of a column in 2.8 ms, so this many keys take about 4 ms. */
 #define ROWS_TOGETHER (UINT64_C(1) << 27)
 
 /*
- * Bytes of all staging slots together.  The bus copies the default number of bytes in about 1 ms.
+ * Bytes of all staging slots together.  The bus copies the default number of bytes in 1 to 3 ms.
  */
 #define DEFAULT_STAGING (UINT64_C(64) << 20)
 #define MIN_STAGING     (UINT64_C(1) << 16)
@@ -275,7 +275,7 @@ read_properties(qs_cuda *gpu)
 	return QB_OK;
 }
 
-/* Create the pool, which returns memory to the driver only in trim_pool(). */
+/* Create the pool, if possible.  The pool returns memory to the driver only in trim_pool(). */
 static qb_status
 open_pool(qs_cuda *gpu)
 {

@@ -68,13 +68,13 @@ struct qs_cuda
 	unsigned next_slot; /* number of the next slot */
 	size_t slot_bytes;
 	uint64_t *result;      /* device memory for results */
-	uint64_t *host_result; /* pinned host memory for copies of "result" */
+	uint64_t *host_result; /* pinned host memory for results: qs_read_bytes() */
 	uint64_t *scratch;     /* device memory that any family may overwrite */
 	uint8_t *work;         /* workspace, which grows on demand */
 	size_t work_bytes;
 	int cached_chunks;  /* number of cached chunks; at 0 the next three buffers are freed */
 	qs_buffer gathered; /* gathered keys */
-	qs_buffer tiles;    /* lists of runs or of tiles */
+	qs_buffer tiles;    /* lists of runs or of tiles; in front of tiles, data of groups */
 	qs_buffer table;    /* hash tables for counting distinct keys */
 	uint64_t base;      /* bytes that qs_cuda_open() allocated, which belong to no value */
 	uint64_t limit;     /* largest device memory of all values, in bytes */
@@ -128,7 +128,7 @@ qs_cuda_fault(void)
 	}                                         \
 	while (0)
 
-/* Make the device current for this host thread. */
+/* Make the device current for this host thread, and clear gpu->error. */
 extern qb_status qs_cuda_enter(qs_cuda *gpu);
 
 /*
@@ -221,8 +221,8 @@ extern qb_status qs_wait(qs_cuda *gpu, cudaStream_t stream);
 extern qb_status qs_wait_event(qs_cuda *gpu, cudaEvent_t event);
 
 /*
- * Return cudaSuccess if an event has occurred, and cudaErrorNotReady if it has not.  Clears CUDA's
- * last error, so that the next call does not report cudaErrorNotReady.
+ * Return cudaSuccess if an event has occurred, cudaErrorNotReady if it has not, or an error.
+ * Clears CUDA's last error, so that the next call does not report cudaErrorNotReady.
  */
 extern cudaError_t qs_query_event(cudaEvent_t event);
 
@@ -350,7 +350,10 @@ qs_launch_blocks(qs_cuda *gpu, void (*kernel)(Parameters...), qs_shape shape,
 	return qs_launched(gpu);
 }
 
-/* Launch a kernel that processes items by qs_for_each(), with at most one thread per item. */
+/*
+ * Launch a kernel that processes items by qs_for_each(): one thread per item, or fewer threads if
+ * they fill the device.
+ */
 template <typename... Parameters, typename... Arguments>
 static qb_status
 qs_launch(qs_cuda *gpu, void (*kernel)(Parameters...), uint64_t items, Arguments... arguments)

@@ -2,12 +2,12 @@
  * filter.cu
  *		A filter on the device: create, fill, read, destroy; lookups.
  *
- * The bits on the device equal a dense filter's bits on the host, byte for byte.  A filter needs no
- * more memory after its creation.
+ * The bits on the device equal a dense filter's bits on the host, byte for byte.  A filter does not
+ * grow after its creation.
  *
  * SQL: qfilter_estimate() and qfilter_contains() of arrays use query and contains.  In the filter
- * aggregates, set_positions copies a filter to a GPU, count_ones counts its bits, and unite_words
- * unites the filters that several GPUs filled from cached columns.
+ * aggregates, set_positions copies an explicit filter to a GPU, count_ones counts a filter's bits,
+ * and unite_words unites the filters that several GPUs filled from cached columns.
  *
  * cuda/filter.cu
  */

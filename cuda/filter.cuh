@@ -91,7 +91,7 @@ qf_shape(const qf_cuda_filter *f, uint64_t items)
 
 /*
  * Set *fits to whether the filter and the kernel's static variables fit into a block's shared
- * memory.
+ * memory.  With QS_BULK_NEVER *fits is false.
  */
 template <typename Kernel>
 static qb_status

@@ -9,8 +9,8 @@
  *
  * Lookups.  A warp copies the lines of 32 keys to shared memory, four lanes per line.  Then each
  * lane tests the bits of its key.  L1 serves one line per clock, and a thread that loaded its line
- * by four loads would need four clocks.  A filter that fits into shared memory is copied to each
- * block.  No test stops early, because an absent key also costs one line.
+ * by four loads would need four clocks.  For many keys, a filter that fits into shared memory is
+ * copied to each block.  No test stops early, because an absent key also costs one line.
  *
  * The positions of a key are in one line of 64 bytes, which is two sectors of memory.  Reading this
  * line is the cost of a key.  So kernels load the whole line, and test or set its bits in shared
@@ -352,8 +352,8 @@ fill_bytes(const plan &p)
 }
 
 /*
- * True if both kernels have enough shared memory.  Their other variables take less than 1 kB per
- * block.
+ * True if partitioning is allowed, and both kernels have enough shared memory.  Their other
+ * variables take less than 1 kB per block.
  */
 static bool
 is_possible(const qf_cuda_filter *f)
@@ -365,7 +365,7 @@ is_possible(const qf_cuda_filter *f)
 		   (sort > fill ? sort : fill) + 1024 <= f->gpu->shared_max;
 }
 
-/* True if partitioning this many keys is possible, and faster than inserting them directly. */
+/* True if partitioning this many keys is possible, and pays or is forced (QS_BULK_ALWAYS). */
 static bool
 bulk_pays(const qf_cuda_filter *f, uint64_t count)
 {

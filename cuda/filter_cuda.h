@@ -37,11 +37,11 @@ extern "C"
 	/* Return the bytes of device memory of the filter. */
 	extern uint64_t qf_cuda_bytes(const qf_cuda_filter *filter);
 
-	/* Copy bytes of the dense encoding to the device, from "offset" on. */
+	/* Copy bytes of the dense bits to the device; "offset" is their offset in the bits. */
 	extern qb_status
 	qf_cuda_put(qf_cuda_filter *filter, uint64_t offset, const uint8_t *from, size_t bytes);
 
-	/* Copy pieces of the dense encoding to the host, and wait for all copies together. */
+	/* Copy pieces of the dense bits to the host, and wait for all copies together. */
 	extern qb_status qf_cuda_get(qf_cuda_filter *filter, const qs_cuda_piece *piece, int count);
 
 	/*
@@ -62,9 +62,9 @@ extern "C"
 	extern qb_status qf_cuda_insert(qf_cuda_filter *filter, const qf_batch *batch);
 
 	/*
-	 * Insert rows from device memory; QB_MISMATCH if the batch has copies.  The rows must be
-	 * complete in device memory before the call, because kernels run on another stream.  The rows
-	 * must not change until qs_cuda_sync().
+	 * Insert rows from device memory; QB_MISMATCH if the batch has copies.  Rows that a stream of
+	 * the caller writes must be complete before the call, because the kernels do not wait for this
+	 * stream.  The rows must not change until qs_cuda_sync().
 	 */
 	extern qb_status qf_cuda_insert_device(qf_cuda_filter *filter, const qf_batch *batch);
 

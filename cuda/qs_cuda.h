@@ -54,7 +54,7 @@ extern "C"
 	typedef enum qs_cuda_bulk
 	{
 		QS_BULK_AUTO = 0,
-		QS_BULK_NEVER, /* add each key to its counters directly */
+		QS_BULK_NEVER, /* insert each key directly */
 		QS_BULK_ALWAYS /* partition even if direct insertion is faster; for tests */
 	} qs_cuda_bulk;
 

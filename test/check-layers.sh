@@ -14,9 +14,9 @@
 #	pg      all folders except cuda and scan; PostgreSQL
 #	scan    all folders except cuda; PostgreSQL
 #
-# In gpu, pg and cuda a file belongs to the family of its prefix, and may not include files of
-# another family.  A file without a prefix is for all families, and includes no file of a
-# single family.  Files of top keys, top_*, belong to the sketches.
+# In pgbase, gpu, pg and cuda a file belongs to the family of its prefix, and may not include files
+# of another family.  A file without a prefix is for all families, and includes no file of a single
+# family.  Files of top keys, top_*, belong to the sketches.
 #
 # Base and families call neither malloc() nor printf().  With these rules, programs without
 # PostgreSQL can use and test base and families, and nvcc can compile them.  A build without CUDA
@@ -32,8 +32,8 @@ includes() {
 	grep -nHE '^[[:space:]]*#[[:space:]]*include' "$@" /dev/null 2>/dev/null || :
 }
 
-# report WHAT RULE: prints the forbidden includes that it reads from standard
-# input.
+# report WHAT RULE: reads forbidden includes or calls from standard input.  If there are any, prints
+# them and sets status to 1.
 report() {
 	local offenders
 	offenders=$(cat)

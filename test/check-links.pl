@@ -7,10 +7,10 @@
 # A link is good if its file is in the tree.  If the link also names a heading, the file must have a
 # heading to which GitHub gives this name.  Links to other sites are not followed.  README.md and
 # docs are installed without the rest of the tree, so they may link only to one another.
-# docs/README.md must name every page in docs, and the table of sql_tests/README.md every test in
-# sql_tests.  For each figure in docs, a page must show the figure, and a gnuplot script in bench
-# must name it.  No page may have lines that a merge left behind, or a @PLACEHOLDER@ that was not
-# filled.
+# docs/README.md must link to every page in docs.  The table of sql_tests/README.md must name every
+# test in sql_tests.  For each figure in docs, a page must show the figure, and a gnuplot script in
+# bench must name it.  No page may have lines that a merge left behind, or a @PLACEHOLDER@ that was
+# not filled.
 use strict;
 use warnings;
 use FindBin;

@@ -48,7 +48,7 @@ sub same
 	check($_ eq $expected, "$what is \"$_\", not \"$expected\"") foreach @found;
 }
 
-# ---- META.json: the fields that must exist, and the form of all fields ----
+# ---- META.json: the required fields, and the form of fields ----
 
 my $term = qr/\A[^\s\/\\[:cntrl:]]{2,}\z/;
 my $number = qr/(?:0|[1-9][0-9]*)/;

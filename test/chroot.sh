@@ -8,13 +8,14 @@
 #
 # The command finds the tracked files of this tree, as they are on disk, in its working directory
 # /srv/qsketch, and build/chroot of this tree as /out.  When the command ends, all changes outside
-# of /out are discarded, because the release is the lower layer of an overlay.  The command's
-# processes and mounts end, too, because the command has namespaces of its own.
+# of /out are discarded, because the release is the lower layer of an overlay.  Only downloaded
+# packages are kept.  The command's processes and mounts end, too, because the command has
+# namespaces of its own.
 #
 # Environment: QSKETCH_CHROOTS, the folder that has the releases as chroot-SUITE.  debootstrap makes
 # a missing release, with the mirror and proxy of this machine's apt.  A copy of sid that is older
-# than RENEW_DAYS is replaced, if possible.  The folder must not be on an overlay, such as the root
-# of a container.  The script needs root.
+# than RENEW_DAYS (below) is replaced, if possible.  The folder must not be on an overlay, such as
+# the root of a container.  The script needs root.
 set -eu -o pipefail
 source=$(cd "$(dirname "$0")/.." && pwd)
 chroots=${QSKETCH_CHROOTS:-/var/tmp/qsketch-chroots}

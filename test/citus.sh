@@ -22,7 +22,7 @@ nodes=(coordinator worker1 worker2)
 first_port=5432
 status=0
 
-# Copies Citus from BUILD, or from the system's PostgreSQL, into the copy of PostgreSQL.
+# Installs a given BUILD of Citus into the copy of PostgreSQL.  False if the copy has no Citus.
 stage_citus() {
 	[ "$build" = - ] ||
 		make -s -C "$build" with_llvm=no install-extension DESTDIR="$SERVER_ROOT" >"$SERVER_ROOT/install.log" 2>&1 ||
@@ -133,8 +133,8 @@ time_once() {
 		{ echo '\timing on'; cat; } | sql -f - | sed -n 's/^Time: \([0-9.]*\) ms.*/\1/p'
 }
 
-# Prints the shortest times as a Markdown table, with the ratio of each query to
-# an earlier query.
+# Prints the shortest times as a Markdown table, also divided by the time of the query that
+# citus/times.txt names.
 time_table() {
 	awk -F '\t+' -v runs="$1" -v queries="$(grep -vc '^--' "$SERVER_HOME/citus/times.txt")" '
 		BEGIN { while ((getline line < runs) > 0) { n++; i = (n - 1) % queries + 1

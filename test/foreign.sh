@@ -5,9 +5,9 @@
 #	test/foreign.sh ARCH     ARCH is dpkg's name, like arm64; needs root, in a system to be thrown away
 #
 # The program postgres and its libraries are replaced by ARCH's, which QEMU runs.  Extensions that
-# are built against this PostgreSQL afterwards are built for ARCH.  psql, pg_regress, Perl and the
-# compiler stay unchanged.  So the tests take a small fraction of the time that a whole system of
-# ARCH takes under QEMU, and the kernel need not start programs by QEMU.
+# are built against this PostgreSQL afterwards are built for ARCH.  psql, pg_regress and Perl stay
+# unchanged, and the compiler is a cross compiler.  So the tests take a small fraction of the time
+# that a whole system of ARCH takes under QEMU, and the kernel need not start programs by QEMU.
 #
 # The system must be Debian with the packages of "setup.sh test".  PG_CONFIG or pg_config names its
 # PostgreSQL.

@@ -14,7 +14,7 @@
 #	  filters  the GPU against the CPU, for filters
 #	  columns  cached columns against reading the table
 #	  large    cached columns of a billion rows, which take 44 GB of disk and of memory
-#	  several  cached columns on all GPUs against one of them
+#	  several  cached columns on one, two and four GPUs
 #	  ring     keys a second from backends to the GPU; must be at least RING_LEAST billions (0)
 #
 # The last line says "ok", or which steps failed.

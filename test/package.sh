@@ -22,8 +22,8 @@ files() {
 	git ls-files -z 2>/dev/null || find . -path ./build -prune -o -type f -print0
 }
 
-# Unpacks the source package of this version, with debian/control for the installed PostgreSQL
-# versions.
+# Makes the source tree of the package and its orig archive.  The tree has a debian/control for the
+# installed PostgreSQL versions.
 unpack() {
 	local tree=build/deb/qsketch-$version
 	rm -rf build/deb

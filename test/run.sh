@@ -117,7 +117,7 @@ names() {
 	done
 }
 
-# pg_regress_run NAME PROGRAM TEST...: runs tests in a database of that name, and keeps the status
+# pg_regress_run NAME PROGRAM TEST...: runs tests in the database qsketch_NAME, and keeps the status
 # beside the log.  The tests run on copies, because the server's user may not be able to read the
 # source tree, and because pg_regress must not find the install scripts in sql/.
 pg_regress_run() {

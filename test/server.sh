@@ -17,7 +17,7 @@
 # Nothing is installed into the system.  PostgreSQL finds its libraries relative to its programs, so
 # a copy of both under $SERVER_ROOT is a complete server.  The script needs no root.  If root runs
 # it, the server runs as "nobody", since PostgreSQL refuses root.  "nobody" may not be able to read
-# the source tree, so the script copies the files that the server needs to $SERVER_HOME.  At exit,
+# the source tree, so files that the server needs are copied to $SERVER_ROOT or below.  At exit,
 # the script always stops the server and removes all of its files.
 #
 # Environment: PG_CONFIG (which PostgreSQL), TMPDIR, QSKETCH_TEST_CONF (a file of further lines for

@@ -4,11 +4,11 @@
 #
 #	test/setup.sh [-n] build|test|fuzz|bench|deb|chroot
 #
-# With -n the script only prints the names of these packages.
+# With -n the script only prints the names of the missing packages.
 #
 # Calls apt only if packages are missing, as root or through sudo.  Without the right to do this,
 # the script prints the missing packages, and fails.  Before it installs packages for benchmarks,
-# the script names them and asks.  Where nobody can answer, QSKETCH_INSTALL=yes is the answer.  If
+# the script names them and asks, unless QSKETCH_INSTALL is set: "yes" permits the installation.  If
 # PG_CONFIG (or pg_config) names a PostgreSQL that can build extensions, only the targets deb
 # and bench may install another PostgreSQL.  The installation starts no server: see install.
 set -eu
@@ -79,7 +79,7 @@ may_install() {
 	[ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null || { [ -t 0 ] && command -v sudo >/dev/null; }
 }
 
-# True if packages may be installed.  Packages that only benchmarks need require a permission.
+# True if packages may be installed.  Packages for benchmarks require a permission.
 may_add() {
 	local answer=${QSKETCH_INSTALL:-}
 	[ "$group" = bench ] || return 0

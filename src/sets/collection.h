@@ -13,7 +13,8 @@
  *	rank[0 .. elements-1]		ascending within a set
  *	low[], high[0 .. universe-1]	the value of a rank; integers have no high
  *
- * Methods accept empty sets, which only tests make.  A finished collection never changes.
+ * The methods of pairs.h accept empty sets, which only tests make.  A finished collection never
+ * changes.
  *
  * src/sets/collection.h
  */

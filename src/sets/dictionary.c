@@ -8,7 +8,7 @@
 
 #include "base/slot.h"
 
-/* Number of slots of the first table. */
+/* The least number of slots of a table. */
 #define FIRST_SLOTS 64
 
 /*
@@ -254,7 +254,7 @@ reserve_keys(qset_dictionary *l, uint64_t more, const qb_memory *memory)
 	return QB_OK;
 }
 
-/* Make sure that the table has slots for these keys. */
+/* Make sure that the table and the arrays of keys have space for these keys. */
 static qb_status
 reserve(qset_dictionary *l, const uint64_t *low, uint32_t n, const qb_memory *memory)
 {
@@ -313,7 +313,7 @@ qset_dictionary_of_all(qset_dictionary *l, const uint64_t *low, const uint64_t *
 
 /*
  * Sort by key with a stable radix sort from the lowest byte.  A byte that is equal in all keys
- * takes no pass.
+ * moves no items.
  */
 static void
 sort_items(item **items, uint64_t n, item **scratch, const qb_memory *memory)

@@ -36,7 +36,7 @@ typedef struct qset_dictionary
 {
 	qset_slot *slot;  /* NULL: the table is direct, or has no key */
 	uint64_t slots;   /* a power of two, or 0 */
-	uint32_t *direct; /* code + 1 for the keys from "base" on; NULL: the table has slots */
+	uint32_t *direct; /* code + 1 of each key from "base" on, or 0; NULL: the table is not direct */
 	uint64_t base;
 	uint64_t span;  /* number of slots of "direct" */
 	uint64_t *low;  /* the key of each code */

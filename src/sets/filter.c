@@ -61,7 +61,10 @@ fraction_of(double j, uint64_t *numerator, uint64_t *denominator)
 	memcpy(&bits, &j, sizeof(bits));
 	mantissa = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
 	shift = 1075 - (int) (bits >> 52);
-	/* the bounds are half a unit in the last place from j, but a quarter below a power of two */
+	/*
+	 * The bounds are half a unit in the last place from j.  If j is a power of two, the lower bound
+	 * is only a quarter of a unit from j.
+	 */
 	if (mantissa == UINT64_C(1) << 52)
 		simplest_between((u128) mantissa * 4 - 1, (u128) 1 << (shift + 2), (u128) mantissa * 2 + 1,
 						 (u128) 1 << (shift + 1), &p, &q);

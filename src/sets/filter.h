@@ -288,7 +288,10 @@ qset_sieve_each(const qset_sieve *s, int level, const void *list, uint64_t n, bo
 	return kept;
 }
 
-/* Call qset_sieve_each() with constants.  Each instruction set compiles its own version. */
+/*
+ * Call qset_sieve_each() with "wide" and the levels 0 and 1 as constants.  Each instruction set
+ * compiles its own version.
+ */
 QB_INLINE uint32_t
 qset_sieve_list(const qset_sieve *s, int level, const void *list, uint64_t n, bool wide,
 				uint32_t *out)

@@ -289,8 +289,8 @@ reserved_bits_zero(const uint8_t *bytes)
 }
 
 /*
- * True if the body may be long enough for these sizes.  A set takes at least two bytes in addition
- * to the bytes of its elements.
+ * True if the sizes are within the limits and agree with each other, and the body may be long
+ * enough.  A set takes at least two bytes in addition to the bytes of its elements.
  */
 static bool
 sizes_possible(const qset_collection *c, uint64_t body)

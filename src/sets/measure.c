@@ -218,9 +218,9 @@ lonely_elements(const qset_preparation *p)
 }
 
 /*
- * Write the prefix of one set, and return its length.  An element has no list if no column has it
- * or, within one collection, if no other set has it.  Elements without a list are rarer than all
- * other elements, and count toward the length of the prefix.
+ * Write the elements of a set's prefix that may have a list, and return their number.  An element
+ * has no list if the columns' collection lacks it or, within one collection, if no other set has
+ * it.  Elements without a list are rarer than all other elements, so a prefix begins with them.
  */
 static uint64_t
 take_prefix(const qset_preparation *p, const qset_side *s, uint64_t i, uint32_t *out)

@@ -36,8 +36,8 @@ qset_fill(qset_preparation *p, void *block)
 
 /*
  * Return the length of the array of found columns.  The index of prefixes needs room for every
- * column twice, because sorting takes a second copy.  Other methods scan SCAN counters at a time,
- * so they need room for SCAN columns and QSET_SLACK.
+ * column twice: a window is sieved behind the found columns, and sorting takes a second copy.
+ * Other methods scan SCAN counters at a time, so they need room for SCAN columns and QSET_SLACK.
  */
 static uint64_t
 found_room(const qset_block *b)
@@ -209,7 +209,7 @@ find_more(qset_job *job)
 	return true;
 }
 
-/* Data that all pairs of a row have in common, read once for each row. */
+/* Data that all pairs of a row have in common. */
 typedef struct row_view
 {
 	const qset_filter *filter;
@@ -237,7 +237,10 @@ view_row(const qset_job *job)
 					   .wide = b->wide_row };
 }
 
-/* Set *pair to the pair of the row and a column.  False: the pair does not pass. */
+/*
+ * Set *pair to the pair of the row and a column.  False: the pair does not pass, or the column is
+ * the row's own set.
+ */
 QB_INLINE bool
 make_pair(const row_view *row, uint32_t column, qset_pair *pair)
 {
@@ -391,7 +394,7 @@ begin_row(qset_job *job)
 	return status;
 }
 
-/* Write pairs of the row until *n is "room".  False: the row has no more pairs. */
+/* Write the row's next pairs while *n < "room".  False: the row has no more pairs. */
 static bool
 take_pairs(qset_job *job, qset_pair *out, uint64_t room, uint64_t *n)
 {
@@ -432,7 +435,7 @@ qset_job_next(qset_job *job, qset_pair *out, uint64_t room, uint64_t *count)
  *
  * Shards are ranges of rows, so the pairs of one shard precede the pairs of the next shard.  The
  * steps of a row are estimated from the lengths of its lists or, for methods that count pair after
- * pair, from its size.  Cutting takes O(rows + entries) steps.
+ * pair, from the number of columns and the cost of a pair.  Cutting takes O(rows + entries) steps.
  */
 
 /*

@@ -12,9 +12,10 @@
 /*
  * ---- how sets are intersected: the methods and their names ----
  *
- * The index and the hybrid count all pairs of a row together.  The other methods are the paper's
- * techniques for single pairs, and exist for comparison, except for bitmaps of all sets.  "auto"
- * chooses the index, the hybrid or, for a few large sets, bitmaps of all sets.
+ * The index and the hybrid count all pairs of a row together.  Only an index of prefixes counts its
+ * candidates one by one.  The other methods are the paper's techniques for single pairs, and exist
+ * for comparison, except for bitmaps of all sets.  "auto" chooses the index, the hybrid or, for a
+ * few large sets, bitmaps of all sets.
  */
 
 typedef enum qset_method
@@ -178,8 +179,8 @@ extern uint64_t qset_memory_enough(const qset_request *request);
 /*
  * Measure and plan.  QB_BAD_METHOD: request->method is out of range.  QB_TOO_MANY: a collection has
  * more than QSET_MAX_SETS sets.  QB_MISMATCH: the collections have different types of keys.
- * QB_NO_ROOM: no method fits in memory_limit, or the requested method does not fit.  Call
- * qset_prepared_free() also after an error.  The collections must remain allocated until
+ * QB_NO_ROOM: the requested method, or every method that "auto" may choose, exceeds memory_limit.
+ * Call qset_prepared_free() also after an error.  The collections must remain allocated until
  * qset_fill() has returned.
  */
 extern qb_status qset_prepare(qset_preparation *p, const qset_request *request);

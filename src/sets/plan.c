@@ -36,7 +36,7 @@
  */
 #define FAR_UNIVERSE (UINT64_C(1) << 18)
 
-/* The number of sets of each side that fraction_alike() samples. */
+/* The maximum number of sets of each side that fraction_alike() samples. */
 #define SOME_SETS 100
 
 /*
@@ -236,7 +236,8 @@ prefix_count(const qset_preparation *p, double events, double alike)
 }
 
 /*
- * True if the request is for prefixes, or if prefixes are likely to be fastest.  Without a least
+ * True if the request is for prefixes, or if prefixes are likely to be fastest.  False if pairs
+ * without a common element can pass, because prefixes never find these pairs.  Without a least
  * Jaccard index prefixes are seldom fastest, unless pairs have nearly all elements in common.  The
  * exact number of events is known only after the prefixes are made, which may take as long as a
  * whole search.
@@ -261,7 +262,10 @@ prefixes_promise(const qset_preparation *p, double alike)
 	return prefix_build(p, entered) + prefix_count(p, events, alike) < p->plan.cost[rival];
 }
 
-/* Set the cost of the index of prefixes, after the prefixes were made. */
+/*
+ * Choose whether the index uses prefixes, after the prefixes were made.  If so, set the cost of the
+ * index.
+ */
 static void
 cost_prefixes(qset_preparation *p, double alike)
 {

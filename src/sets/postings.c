@@ -157,7 +157,7 @@ larger(uint64_t x, uint64_t y)
 }
 
 /*
- * Return the least number of common elements with which a set can still be in the answer.  Sets are
+ * Return a number of common elements that every set must reach to be in the answer.  Sets are
  * counted in ascending order, and of equal pairs the pair of the earlier set is better.
  */
 static uint64_t
@@ -184,8 +184,8 @@ least_common(const answer *a)
 #define BLOCK (UINT64_C(1) << 16)
 
 /*
- * The least average number of entries of a list in a block.  With fewer entries, moving to the next
- * list would take longer than reading the entries.
+ * If lists are long enough, a list has about this many entries in a block on average, or more.
+ * With fewer entries, moving to the next list would take longer than reading the entries.
  */
 #define ENTRIES_EACH 4
 

@@ -22,7 +22,7 @@
 #define SORT_COST 16
 
 /*
- * With "tail", sieve_window() searches for the first column after the row if a window has more than
+ * With "tail", sieve_window() searches for the first column after the row if a window has at least
  * this many columns of each size on average.
  */
 #define MANY_ALIKE 32

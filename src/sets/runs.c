@@ -248,7 +248,7 @@ qset_shard_room(const qset_runs *runs, uint32_t shard)
  * ---- making a shard of a collection, and the collection of all shards ----
  *
  * Equal elements of a shard get one code (dictionary.h), and equal ids get one code.  number[] of a
- * run has an element's code until its final number replaces the code.
+ * run has first an element's code, then its number in the shard, then its number in the collection.
  */
 
 /* ---- elements ---- */

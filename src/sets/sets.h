@@ -8,8 +8,8 @@
  * block.c name the section of the paper and the costs of the methods.
  *
  * Memory comes from the caller, errors are status codes, and no function prints, jumps or has
- * static state.  A long function pauses at least every few milliseconds (base/status.h).  A job on
- * pairs can call a callback instead of a pause, so that the caller can end the job without a jump
+ * static state.  Most long functions pause every few milliseconds (base/status.h).  A job on pairs
+ * can call a callback instead of a pause, so that the caller can end the job without a jump
  * (pairs.h).
  *
  * src/sets/sets.h

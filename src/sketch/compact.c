@@ -295,7 +295,10 @@ device_bucket_ends(findings *f)
 	f->most += f->tally.sum * f->view->params.z / f->per_key;
 }
 
-/* Finishes a bucket after all of its blocks.  True if its counters obey the rule of qs_tally. */
+/*
+ * Finishes a bucket after all of its blocks.  True if its counters obey the rule of qs_tally.  A
+ * device part need not obey this rule.
+ */
 static bool
 bucket_ends(findings *f)
 {
@@ -386,7 +389,10 @@ take_small(findings *f, const qs_small_block *block)
 	return weight * f->per_key == sum && bytes_within(block->word, weight);
 }
 
-/* Checks all blocks of a group.  False if a block is damaged or violates the rule of qs_tally. */
+/*
+ * Checks all blocks of a group.  False if a block is damaged, violates the rule of qs_tally, or has
+ * a counter above the total.
+ */
 QB_INLINE bool
 take_group(findings *f, qs_block_reader *r, const qs_single *single)
 {

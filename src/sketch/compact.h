@@ -278,7 +278,7 @@ qs_read_block(qs_block_reader *r, qs_block *block)
 /* The layout of a block with one key of weight 1, for qs_next_single(). */
 typedef struct qs_single
 {
-	uint32_t depth; /* d; 0: qs_next_single() reads no block */
+	uint32_t depth; /* d; 0: qs_next_single() and qs_next_small() read no block */
 	uint32_t head;  /* bytes of gap and mask */
 	uint64_t used;  /* mask of the d lowest bytes of a word */
 } qs_single;

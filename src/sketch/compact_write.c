@@ -9,8 +9,8 @@
  * the compact encoding.  All passes process words of 64 neighbouring blocks.
  *
  * The second pass measures the gaps between blocks.  The second pass is needed only if a gap can
- * take two bytes, as in large groups.  The third pass writes.  If the processor has fast loops
- * (compact_write.h), all passes find blocks with the fast loops.
+ * take two bytes, as in large groups.  The third pass writes.  All passes find blocks with the
+ * presence bitmap if there is one, else with fast loops if the sketch has them (compact_write.h).
  *
  * src/sketch/compact_write.c
  */
@@ -65,8 +65,8 @@ typedef struct tally
 } tally;
 
 /*
- * Counts a word of blocks of plain counters.  Callers pass constants, so that the compiler makes a
- * loop for each width.
+ * Counts a word of blocks of plain counters.  The caller passes the common widths as constants, so
+ * the compiler makes a loop for each of these widths.
  */
 QB_INLINE void
 count_cells(const uint8_t *table, bool wide, uint32_t width, uint64_t first, uint64_t count,
@@ -509,7 +509,7 @@ present_buckets(const qs_sketch *sk, uint64_t first, uint64_t count)
 	return bits;
 }
 
-/* Passes constants, so that the compiler makes a loop for each width. */
+/* Passes the common sizes as constants, so the compiler makes a loop for each of these sizes. */
 uint64_t
 qs_blocks_present(const qs_sketch *sk, uint32_t width, uint64_t first, uint64_t count)
 {

@@ -42,7 +42,7 @@ canonical_wide(const qs_sketch *sk)
 	return sk->total >= QS_WIDE_TOTAL;
 }
 
-/* Chooses the encoding of a dense sketch.  The choice depends only on its counters. */
+/* Chooses the encoding of a dense sketch from its parameters, N and counters. */
 static qs_flat
 flat_of_dense(const qs_sketch *sk, const uint64_t *presence)
 {

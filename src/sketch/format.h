@@ -43,6 +43,7 @@
  *	encoding, part, entries, n				a device part is not explicit; an explicit sketch has at
  *											most qs_explicit_limit() entries
  *	encoding, blocks						the number of blocks is 0 unless compact
+ *	structure, high buckets, n				at most n high buckets in dense multilevel, else 0
  *	family, collation, text, N				without keys all four are 0
  *	all of these, length					the other fields determine the length of the body
  *

@@ -3,7 +3,7 @@
  *		Exact counts of the keys that a sketch takes for frequent: threshold, table and
  *		collection.
  *
- * A sketch does not store its keys, but a caller that has the keys can read the keys again.  The
+ * A sketch does not store its keys, but a caller that has the keys can read the keys again.  This
  * second pass counts only keys whose estimates are at least a threshold.  Few keys reach the
  * threshold, so a small table can count these keys exactly.  Any other key has an estimate below
  * the threshold, and its count is not larger than its estimate.
@@ -12,9 +12,9 @@
  * about e rows.  If r sampled rows have estimate e, and each sampled row stands for s rows, the
  * rows belong to about r * s / e keys.  If keys share counters, their estimates are larger than
  * their counts.  The estimate of the number of keys is then too low, perhaps by a factor of
- * hundreds.  So a table has about 1024 slots for each requested key, within limits.  A full table
- * drops keys, and records the largest estimate of a dropped key.  The counts of all keys with
- * larger estimates are complete.
+ * hundreds.  So a table has about 1024 slots for each requested key, within limits.  A key is
+ * dropped if no probed slot is free for it.  The table records the largest estimate of a dropped
+ * key.  The counts of all keys with larger estimates are complete.
  *
  * At the end the keys with the largest counts are collected.  Their number is at least the
  * requested number, if enough keys were counted.
@@ -164,9 +164,9 @@ qs_frequent_floor(int64_t total, uint64_t slots)
 }
 
 /*
- * Returns the threshold for "wanted" keys of a sketch with this total.  rows[] and "sampled" are the
- * sampled rows, by step and in all.  If few rows were sampled, the threshold is at least
- * qs_frequent_floor().
+ * Returns the threshold for "wanted" keys of a sketch with this total.  rows[i] is the number of
+ * sampled rows of step i, and "sampled" is the number of all sampled rows.  If few rows were
+ * sampled, the threshold is at least qs_frequent_floor().
  */
 static inline int64_t
 qs_frequent_least(const uint32_t *rows, uint64_t sampled, int64_t total, uint64_t wanted,

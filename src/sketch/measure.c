@@ -538,7 +538,7 @@ give(giver *g)
 	return (int64_t) own;
 }
 
-/* Adds "count" pseudorandom keys, which are the same in each forecast. */
+/* Adds "count" pseudorandom keys, which depend only on the number of buckets. */
 static qb_status
 fill_model(qs_sketch *sk, uint64_t count, giver *g)
 {
@@ -598,7 +598,7 @@ build_model(qs_sketch *model, const qs_params *params, double in_bucket, const q
 	return status == QB_OK ? fill_model(model, keys, &g) : status;
 }
 
-/* Computes the error of a sketch that has "times" as many keys per bucket as the model. */
+/* Computes the error of a sketch with "times" times the model's number of keys per bucket. */
 static qb_status
 measure_model(qs_forecast *forecast, const qs_sketch *model, double times, double confidence,
 			  const qb_memory *memory)

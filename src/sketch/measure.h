@@ -64,9 +64,10 @@ qs_bin_start(uint32_t bin)
  *
  * qs_noise contains the distribution.  qs_noise_init() measures a sketch once, and then qs_noise
  * gives the error for any confidence.  Measuring takes two passes over the table and up to 120 kB
- * of memory.  For thread it takes up to 120 kB more for each row.  For one probe at most 2^22
- * counters are read.  Of larger tables only evenly spaced buckets are read.  For several probes all
- * counters are read.  Later changes of the sketch do not change the distribution.
+ * of memory.  For thread it takes up to 120 kB more for each row, and for a device part of sf up to
+ * 240 kB more.  For one probe at most 2^22 counters are read.  Of larger tables only evenly spaced
+ * buckets are read.  For several probes all counters are read.  Later changes of the sketch do not
+ * change the distribution.
  *
  * Limits.  Each noise below base + 512 has a separate bin.  Above base + 512 a bin's width is up to
  * 1/256 of the distance from the base.  For one probe the error is interpolated within its bin.
@@ -87,11 +88,11 @@ typedef struct qs_noise
 	double *above;            /* by bin: chance that the noise exceeds the bin's last value */
 	uint32_t bins;            /* number of bins; 0: no noise, as in explicit sketches */
 	uint64_t base;            /* least noise, at which the bins begin */
-	uint64_t most;            /* largest noise */
+	uint64_t most;            /* largest counter that was read */
 	uint64_t buckets;         /* number of buckets read */
 	double repeats;           /* chance of equal masks, relative to masks drawn from all C(m, d) */
 	double mean;              /* expected noise */
-	double mean_weight;       /* weight of the difference of means in the mixture, 0 to 1 */
+	double mean_weight;       /* weight of the unbiased estimate by mean, 0 to 1 */
 	double *average_estimate; /* device part: average estimate, by ascending counts */
 	uint32_t counts;          /* number of counts in "average_estimate" */
 } qs_noise;
@@ -235,10 +236,10 @@ qs_estimate_unbiased(const qs_sketch *sk, const qs_noise *noise, uint64_t finger
  * ---- forecasting the error of a sketch of some size, before it is built ----
  *
  * The contents of a bucket do not depend on the number of other buckets.  So the error of a sketch
- * is measured in a model, which has the sketch's number of keys per bucket but fewer buckets.  The
- * model's keys have equal counts, and are pseudorandom but the same in each forecast.  A model
- * works for every structure and depth.  docs/engineering/accuracy.md compares these measurements
- * with formulas.
+ * is measured in a model, which has the sketch's number of keys per bucket but at most 4096
+ * buckets.  The model's keys have equal counts.  The keys are pseudorandom, but a repeated forecast
+ * has the same keys.  A model works for every structure and depth.  docs/engineering/accuracy.md
+ * compares these measurements with formulas.
  *
  * If a bucket has too many keys, the model has fewer keys per bucket, and the error is
  * extrapolated.  The mean of the noise grows in proportion to the number of keys.  The distance of

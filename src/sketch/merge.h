@@ -36,7 +36,8 @@ extern bool qs_mergeable(const qs_sketch *a, const qs_sketch *b);
 /*
  * Adds the counts of "from" to "into", which must own its tables.  QB_MISMATCH: the sketches are
  * not mergeable.  Every error but QB_NO_MEMORY leaves "into" unchanged.  If the pause function
- * raises an error in a merge, a subtraction or a fold, "into" may only be passed to qs_free().
+ * raises an error in qs_merge(), qs_subtract() or qs_fold(), the sketch that the function changes
+ * may only be passed to qs_free().
  */
 extern qb_status qs_merge(qs_sketch *into, const qs_sketch *from);
 

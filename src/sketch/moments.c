@@ -290,7 +290,7 @@ median(double *value, uint32_t count)
 	return (value[(count - 1) / 2] + value[count / 2]) / 2;
 }
 
-/* Returns the variance of the median of "count" normally distributed numbers with variance 1. */
+/* Approximates the variance of the median of "count" normal random numbers of variance 1. */
 static double
 median_variance(uint32_t count)
 {

@@ -21,8 +21,8 @@
  * of sf has m = 8 z cells.
  *
  * The standard error is computed from the moments of each bucket's counters.  A key that has nearly
- * all weight of a bucket is treated separately.  The result for two explicit sketches is exact,
- * with a standard error of 0.
+ * all of a bucket's second moment is treated separately.  The result for two explicit sketches is
+ * exact, with a standard error of 0.
  *
  * Counters are converted to doubles, and their mean is subtracted before counters are multiplied.
  * So the rounding error is about 1e-15 of the sum of the products' absolute values.  For explicit
@@ -51,7 +51,7 @@ extern bool qs_has_product(const qs_sketch *sk);
 
 /*
  * Estimates J of two sketches for which qs_has_product() is true.  a and b may be one sketch.  If
- * their n differ by a power of two, the larger sketch is read as if it were folded.  If only one
+ * one n is the other n times a power of two, the larger sketch is read as if folded.  If only one
  * sketch is explicit, a dense copy of this sketch is read.  QB_MISMATCH: parameters or keys do not
  * match.  QB_NO_MEMORY is the only other error.  Pauses by "memory", because millions of buckets
  * take seconds.

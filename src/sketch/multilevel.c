@@ -24,7 +24,7 @@
  */
 #include "sketch/multilevel.h"
 
-#define FIRST_ROOM 16 /* high buckets of the first allocation */
+#define FIRST_ROOM 16 /* minimum high buckets of the first allocation, unless n is smaller */
 
 static void
 set(qs_sketch *sk, uint8_t *low, uint32_t i, uint64_t value)
@@ -246,8 +246,9 @@ write(const qs_sketch *sk, bool wide, uint8_t *out)
 }
 
 /*
- * True if the sum of the bucket is d times a weight that no counter exceeds, and all unused high
- * counters are zero.  Subtracts the sum from *rest, which becomes the sum of all later buckets.
+ * True if the sum of the bucket is at most *rest and is d times a weight that no counter exceeds,
+ * and all unused high counters are zero.  Subtracts the sum from *rest, which becomes the sum of
+ * all later buckets.
  */
 static bool
 check_bucket(const qs_sketch *sk, const uint8_t *low, const uint8_t *high, unsigned __int128 *rest)

@@ -79,8 +79,8 @@ qs_tables_bytes(const qs_params *p, bool wide, uint64_t high)
 
 /*
  * The rows of a thread sketch need not fill the size exactly.  For thread, n is rounded down such
- * that n(2 * size) = 2 * n(size).  So a thread sketch can be folded to a size that is smaller by a
- * power of two.
+ * that n(2 * size) = 2 * n(size).  So a thread sketch can be folded to half its size, a quarter,
+ * and so on.
  */
 uint64_t
 qs_params_n(int structure, uint32_t depth, uint64_t size)

@@ -10,8 +10,9 @@
  *	multilevel		28	32 (low bucket)			low buckets
  *	sf				8	32 (slim), 32 z (fat)	slim buckets; also fat buckets
  *
- * A user gives the size of a sketch: the memory of the counters that queries read, from 1 kB to 512
- * MB.  The size is n times the bytes of a bucket (thread: 4 * d * n bytes).
+ * A user gives the size of a sketch: the memory of the table that every query reads, from 1 kB to
+ * 512 MB.  The size is n times the bytes of a bucket (thread: 4 * d * n bytes).  The size does not
+ * include the high buckets of multilevel or the fat table of sf.
  *
  * src/sketch/params.h
  */
@@ -196,11 +197,11 @@ extern uint64_t qs_tables_bytes(const qs_params *p, bool wide, uint64_t high);
  * m, d and the mask's index.  So a mask can be computed without the table of masks.  A table of H
  * masks begins with the table of H/2 masks.  Paper: section III-A.
  *
- * A key's mask is a mask of the table, rotated by 0 .. m-1 positions.  The sketch cannot
- * distinguish two keys of a bucket with equal masks.  There are C(m, d) possible masks, which can
- * be thousands.  With 1024 masks and no rotation, two keys have equal masks 4 to 6 times as often
- * as with all possible masks.  Without rotation multilevel loses a fifth of its accuracy, and warp
- * a sixteenth.  With rotation, 1024 masks are as accurate as all possible masks.
+ * A key's mask is a mask of the table, rotated by 0 .. m-1 positions.  Two keys of a bucket with
+ * equal masks own the same counters (sf: the same slim counters).  There are C(m, d) possible
+ * masks, which can be thousands.  With 1024 masks and no rotation, two keys have equal masks 4 to 6
+ * times as often as with all possible masks.  Without rotation multilevel loses a fifth of its
+ * accuracy, and warp a sixteenth.  With rotation, 1024 masks are as accurate as all possible masks.
  */
 
 #define QS_MASKS_MAX     65536

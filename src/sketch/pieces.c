@@ -10,8 +10,8 @@
 #include "sketch/compact_write.h"
 
 /*
- * The maximum size in bytes of the tables of a sketch with one bucket.  A wide full sf sketch has
- * this size.
+ * The maximum size in bytes of the tables of a sketch with one bucket.  A wide full sf sketch with
+ * the largest z has this size.
  */
 #define ONE_BYTES (QS_SF_WIDTH * (1 + QS_Z_MAX) * 8)
 

@@ -19,7 +19,7 @@
  *
  * Invariants: the fat table obeys the invariants of a bucketed sketch with m = 8z, and each slim
  * counter is the maximum of its cells.  So the true count <= estimate(fat) <= estimate(slim) <=
- * estimate(sub_warp of the same n and seed).
+ * estimate(sub_warp of the same n, d, masks and seed).
  *
  * src/sketch/sf.c
  */

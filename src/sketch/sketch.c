@@ -3,8 +3,8 @@
  *		Creates and copies sketches, and changes their encoding and counter width.
  *
  * To change encoding or width, a function builds a new sketch, and releases the old sketch when the
- * new sketch is complete.  So the old sketch is unchanged if memory runs out.  Only the structure's
- * qs_ops interpret the layout of a table.  This file copies tables as bytes.
+ * new sketch is complete.  So the old sketch is unchanged if memory runs out.  This file copies
+ * tables as bytes, and leaves the layout of a table to the structure's qs_ops.
  *
  * src/sketch/sketch.c
  */

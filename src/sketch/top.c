@@ -203,8 +203,8 @@ qs_top_next(const qs_top *top, qs_top_position *position, qs_top_key *key)
 
 /*
  * Returns the number of slots of the hash table.  Most lookups are for keys that are not in the
- * table.  In a sparse table the lookup of an absent key ends at the first slot.  So the table is
- * sparse as long as it fits into the L1 cache.
+ * table.  In a sparse table the lookup of an absent key usually ends at the first slot.  So the
+ * table is sparse as long as it fits into the L1 cache.
  */
 static uint64_t
 slots_for(uint64_t room)
@@ -597,8 +597,8 @@ add_known(qs_top *into, const qs_top *from, const qs_sketch *from_sketch)
 }
 
 /*
- * Adds the candidates of "from" that "into" does not have.  Allocates memory for all candidates
- * first, because no candidate may be dropped before the sketches are merged.  "sketch" may be NULL.
+ * Adds the candidates of "from" that "into" does not have.  Does not use qs_top_admit(), because no
+ * candidate may be dropped before the sketches are merged.  "sketch" may be NULL.
  */
 static qb_status
 add_unknown(qs_top *into, const qs_sketch *sketch, const qs_top *from)

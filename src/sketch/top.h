@@ -180,8 +180,8 @@ typedef struct qs_top_limits
 extern qs_top_limits qs_top_limits_of(const qs_top *top, const qs_sketch *sk, uint64_t fingerprint);
 
 /*
- * Adds a key that is no candidate yet.  If the list then has twice its capacity, drops candidates,
- * possibly also the new candidate.
+ * Adds a key that is no candidate yet.  If the list then has twice its capacity, and the sketch is
+ * not explicit, drops candidates, possibly also the new candidate.
  */
 extern qb_status qs_top_admit(qs_top *top, const qs_sketch *sk, const qs_top_key *key);
 
@@ -259,8 +259,8 @@ extern void qs_top_open_list(qs_top *view, const uint8_t *bytes);
  *	4		4		n, 1 .. QS_TOP_MAX
  *	8		4		CRC-32C of all bytes with this field 0
  *	12		1		1: keys have texts; 0: keys are their fingerprints, or no keys exist
- *	13		1		encoding of the texts: 6 UTF-8; 0: the sketch has text of an unknown
- *					encoding (qb_text), or there are no texts
+ *	13		1		encoding of the texts: 6 (UTF-8), or 0 if the sketch's keys have
+ *					QB_TEXT_BYTES (qb_text) or there are no texts
  *	14		2		reserved, 0
  *	16		8		bound
  *	24		8		bytes of the sketch
@@ -286,7 +286,7 @@ extern void qs_top_open_list(qs_top *view, const uint8_t *bytes);
  *
  *	texts, candidates		qs_top_open(): without candidates there are no texts
  *	texts, encoding, bytes	qs_top_open(): without texts these are 0
- *	encoding, sketch		qs_top_open(): UTF-8, unless the sketch has text of an unknown encoding
+ *	encoding, sketch		qs_top_open(): texts are in UTF-8 (6) unless the keys have QB_TEXT_BYTES
  *	texts, family			the caller: numbers have no texts, all other keys have; only the
  *							caller knows families
  *	candidates, bound, sketch	qs_top_open(): in an explicit sketch all keys are candidates, and the

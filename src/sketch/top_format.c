@@ -252,7 +252,7 @@ entries_are_sound(const qs_top *view, const qs_sketch *sketch, const qb_memory *
 	return true;
 }
 
-/* True if the view has one text for each key. */
+/* True if the view has no texts, or one text for each key. */
 static bool
 texts_are_sound(const qs_top *view)
 {

@@ -2,13 +2,13 @@
  * unbiased.c
  *		Estimates without the minimum's bias, computed from the key's bucket.
  *
- * Estimates from device parts of sf have a separate derivation (below).  All other unbiased
- * estimates follow from one argument.  Let f be the weight of a key.  Without this key, the counts
- * of the key's bucket come from keys with random masks.  So any k counters of the bucket have the
- * same joint distribution as any other k counters.  The mean of the minimum, over all k-subsets of
- * the key's own counters, is f plus a noise.  The mean of the minimum, over all k-subsets of all
- * other counters of the bucket, is a noise of the same distribution.  So the difference of the two
- * means has the expectation f.
+ * Estimates from thread sketches and from device parts of sf have separate derivations (below).
+ * All other unbiased estimates follow from one argument.  Let f be the weight of a key.  Without
+ * this key, the counts of the key's bucket come from keys with random masks.  So any k counters of
+ * the bucket have the same joint distribution as any other k counters.  The mean of the minimum,
+ * over all k-subsets of the key's own counters, is f plus a noise.  The mean of the minimum, over
+ * all k-subsets of all other counters of the bucket, is a noise of the same distribution.  So the
+ * difference of the two means has the expectation f.
  *
  * Two values of k are used.  k = 1 compares the means of counters.  k = d compares minima.  If the
  * bucket has only c < d other counters, k = c is used instead of k = d.
@@ -103,8 +103,8 @@ estimate_plain(const qs_sketch *sk, uint64_t hv)
 }
 
 /*
- * Estimates from a fat bucket.  Moves the key's cells to "own".  The remaining cells of any d of
- * the 8 sub-buckets give the estimate of an absent key, which is noise.
+ * Estimates from a fat bucket.  Moves the key's cells to "own".  An absent key has one of the
+ * remaining cells in each of d random sub-buckets.  The minimum of these d cells is noise.
  */
 static pair
 estimate_fat(const qs_sketch *sk, uint64_t hv)
@@ -237,7 +237,7 @@ typedef struct cells
 	double fraction; /* the fraction of cells below the base */
 } cells;
 
-/* True if estimates of this dense sketch use only slim counters. */
+/* True if unbiased estimates of this dense sketch use only slim counters. */
 static bool
 slim_alone(const qs_sketch *sk)
 {

@@ -1,5 +1,5 @@
--- Any user may call Citus' combining aggregates with any text or bytes as a state.  The input functions of the
--- types validate states, and valid states are combined.  Citus before 14 has only states as text.
+-- Any user may call Citus' combining aggregates with any text or bytes as a state.  The types' input and receive
+-- functions validate states, and valid states are combined.  Citus before 14 has only states as text.
 CREATE TEMP TABLE good AS SELECT qsketch_agg(k) AS sk, qtop_agg(k, 10) AS top, qfilter_row_agg(k, id, qfilter_new(20000, 100)) AS f,
 	qsets_agg(w, k) AS sets FROM plain;
 CREATE FUNCTION combined(aggregate regprocedure, type text, bytes bytea) RETURNS SETOF text LANGUAGE plpgsql AS $$

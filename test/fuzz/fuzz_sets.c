@@ -17,7 +17,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Compare the answers of the collection and of its postings for one set; frees the collection. */
+/* Compares the answers of the collection and of its postings for one set.  Frees the collection. */
 static void
 ask_for_similar(qset_collection *c, uint8_t choice)
 {

@@ -239,7 +239,7 @@ draw_tests(uint64_t *state, qb_selection *tests, uint32_t columns)
 									.high = (int64_t) draw_below(state, 30) + 5 };
 }
 
-/* Draw tiles.  A tile begins at a different row in each column. */
+/* Draw tiles.  A tile begins at a random row in each column. */
 static uint32_t
 draw_tiles(uint64_t *state, qb_tile *tile, uint32_t columns, uint64_t rows)
 {

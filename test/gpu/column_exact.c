@@ -269,7 +269,7 @@ now_ms(void)
 	return (double) now.tv_sec * 1e3 + (double) now.tv_nsec / 1e6;
 }
 
-/* Print the times of allocating memory, of listing the distinct keys, and of ordering the keys. */
+/* Print the times of allocating memory, of adding and listing the keys, and of ordering them. */
 static void
 time_one(qs_cuda *gpu, const uint64_t *device, uint64_t keys)
 {

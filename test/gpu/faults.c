@@ -1,6 +1,6 @@
 /*
  * faults.c
- *		Makes every CUDA call of every operation on a sketch fail once, and checks what remains.
+ *		Makes every CUDA call of operations on a sketch fail once, and checks what remains.
  *
  * The library of this test is built with QS_CUDA_FAULTS: QS_CUDA_TRY calls qs_cuda_fault(), which
  * says whether the CUDA call must fail.  The test repeats an operation until it succeeds: the first

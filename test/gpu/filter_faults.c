@@ -35,7 +35,7 @@ expect(bool condition, const char *name, long call, const char *what)
 	fprintf(stderr, "%s, call %ld: %s\n", name, call, what);
 }
 
-/* The keys and rows that are inserted and looked up. */
+/* The inserted rows, and the answers of lookups of the first KEYS keys. */
 static uint64_t key[ROWS], row[ROWS];
 static int64_t copies[ROWS], answer[KEYS];
 static bool found[KEYS];
@@ -136,7 +136,7 @@ is_right(const life *l, qf_filter *made)
 	return right;
 }
 
-/* Repeat a life once for each CUDA call that fails.  Returns the number of CUDA calls. */
+/* Run live() once for each CUDA call that fails.  Returns the number of CUDA calls. */
 static long
 fail_each(const life *l)
 {

@@ -260,7 +260,7 @@ insert_both(qf_cuda_filter *gpu, qf_filter *cpu, const rows *r)
 
 /*
  * Insert the rows from device memory into a new filter, and compare it with the CPU's filter.  Does
- * nothing if the rows have copies.
+ * nothing if there are no rows, or if the rows have copies.
  */
 static void
 compare_device_rows(qs_cuda *gpu, const qf_params *p, const rows *r)

@@ -7,7 +7,7 @@
  *
  * Rows are selected from two columns on the device, with NULLs and a condition, or added in
  * batches.  "time" prints how long the device takes to make a collection from rows in its
- * memory, and to find the pairs of the collection.
+ * memory, and to count the pairs of the collection.
  *
  * test/gpu/sets_memberships.c
  */
@@ -227,7 +227,7 @@ draw_column(qs_cuda *gpu, uint64_t *state, int column, const int64_t *value, uin
 	return copy;
 }
 
-/* Draw tiles.  A tile begins at a different row in each column. */
+/* Draw tiles.  A tile begins at a random row in each column. */
 static uint32_t
 draw_tiles(uint64_t *state, qb_tile *tile, uint64_t rows)
 {

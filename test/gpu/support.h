@@ -88,7 +88,10 @@ extern void dense_init(qs_sketch *sk, const qs_params *p);
 /* True if the serialized bytes of both sketches are equal. */
 extern bool same_bytes(const qs_sketch *a, const qs_sketch *b);
 
-/* True if totals and tables are equal.  Not for multilevel sketches.  Faster than same_bytes(). */
+/*
+ * True if totals and tables are equal.  Not for multilevel and sf sketches, which have a second
+ * table.  Faster than same_bytes().
+ */
 extern bool same_tables(const qs_sketch *a, const qs_sketch *b);
 
 /* ---- programs that test random cases ---- */

@@ -10,8 +10,8 @@
  *	multiply(bigint) bigint			QB_ROW_STEP times the key, after an xor of its lower half
  *									with its upper half
  *	unmultiply(bigint) bigint		the key whose multiply() is the argument
- *	partner(bigint) bigint			the key b for which step(key) ^ b, a hash of two keys
- *									without a secret, is 0
+ *	partner(bigint) bigint			the key b for which (key ^ key >> 29) * FIRST_FACTOR ^ b is 0;
+ *									this expression is a hash of two keys without a secret
  *
  * test/modules/chosen_keys.c
  */

@@ -30,7 +30,7 @@ gpu_fetch(PG_FUNCTION_ARGS)
 	__typeof__(SketchMaterialize) *materialize = own_function("SketchMaterialize");
 	SketchState *state = state_in(PG_GETARG_DATUM(0));
 
-	/* SketchStateIn() returns NULL for a value that is completely on the host */
+	/* SketchStateIn() returns NULL for a serialized value, which is on the host */
 	if (state)
 		materialize(state);
 	PG_RETURN_INT64(1);

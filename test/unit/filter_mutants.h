@@ -3,9 +3,8 @@
  *		Slightly damaged filters with a valid checksum.
  *
  * A valid filter, dense or compact, is changed in a few fields, words and gaps.  Some
- * mutations keep the number of set bits right: they set one bit and clear another bit, or
- * they change the number with the bits.  filter_support.h has the checks.  mutants.h does
- * the same for sketches.
+ * mutations can keep the number of set bits right: they flip two bits, or change the number
+ * with the bits.  filter_support.h has the checks.  mutants.h does the same for sketches.
  *
  * test/unit/filter_mutants.h
  */

@@ -35,7 +35,7 @@
 typedef struct machine_sketch
 {
 	qs_sketch sk;
-	bool shrunk; /* true after a removal or a forced qs_make_dense() */
+	bool shrunk; /* true after a removal or a forced qs_make_dense(), also of a merged sketch */
 	int64_t count[MACHINE_KEYS];
 } machine_sketch;
 

@@ -10,7 +10,7 @@
  * If the validator accepts the mutant, all operations must work.  If the validator refuses
  * the mutant, functions that check only the header must still be safe; see exercise.h.
  *
- * test_mutants.c and the fuzzer run this file under AddressSanitizer and UBSan.
+ * test_mutants.c and fuzz_mutants.c run this file under AddressSanitizer and UBSan.
  *
  * test/unit/mutants.h
  */

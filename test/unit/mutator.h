@@ -2,8 +2,8 @@
  * mutator.h
  *		Choices and small changes of numbers, for making damaged values.
  *
- * Each file *_mutants.h, and mutants.h, makes a valid value, changes a few positions of the
- * value, repairs its checksum, and tests the validator's answer.
+ * The files mutants.h and *_mutants.h make valid values, change a few positions of the values,
+ * and repair the checksums.
  *
  * Unit tests and fuzzers run this file under AddressSanitizer and UBSan.
  *

@@ -10,7 +10,7 @@
  * types of keys.  If the values do not match, merging and subtracting must return
  * QB_MISMATCH.  If a function accepts two values, its result must be valid.
  *
- * test_pair_mutants.c and the fuzzer run this file under AddressSanitizer and UBSan.
+ * test_pair_mutants.c and fuzz_pairs.c run this file under AddressSanitizer and UBSan.
  *
  * test/unit/pair_mutants.h
  */

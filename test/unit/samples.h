@@ -13,9 +13,9 @@ typedef enum sample_kind
 {
 	SAMPLE_EMPTY,        /* explicit, as qs_init() leaves it */
 	SAMPLE_EXPLICIT,     /* a few keys */
-	SAMPLE_COMPACT,      /* few counters, or small counters */
+	SAMPLE_COMPACT,      /* small counters */
 	SAMPLE_COMPACT_WIDE, /* like SAMPLE_COMPACT, with some counters beyond 2^32 */
-	SAMPLE_DENSE,        /* 4-byte counters, or many 1-byte counters */
+	SAMPLE_DENSE,        /* large 4-byte counters, or many 1-byte counters */
 	SAMPLE_WIDE          /* 8-byte counters, most beyond 2^53 */
 } sample_kind;
 

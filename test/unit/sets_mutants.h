@@ -8,7 +8,7 @@
  * Sometimes a bit of the encoded bytes is flipped.
  *
  * A mutant that the reader accepts must keep the rules of collection.h, and all operations
- * must work.  mutants.h does the same for sketches.
+ * must work.  mutants.h has the mutants of sketches.
  *
  * test/unit/sets_mutants.h
  */

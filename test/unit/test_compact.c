@@ -97,8 +97,8 @@ the_smaller_form_is_chosen(void **state)
 }
 
 /*
- * Measure sketches of few to many keys.  Gaps have one or two bytes, and blocks range from
- * empty to full.
+ * Measure sketches of few to many keys.  Gaps take one to three bytes, and blocks have few or
+ * many nonzero counters.
  */
 static void
 gaps_of_any_length_are_measured(void **state)
@@ -128,7 +128,7 @@ gaps_of_any_length_are_measured(void **state)
 
 /*
  * A block that ends one byte before or after the end of its group must be refused.  The reader
- * does not check each byte of a block while further groups follow.
+ * does not check each byte of a block while at least QS_BLOCK_BYTES of data remain.
  */
 static void
 units_end_with_their_group(void **state)
@@ -320,7 +320,7 @@ read_counted(void *context, uint64_t offset, uint32_t bytes, uint8_t *out)
 	c->read += bytes;
 }
 
-/* A lookup in a stored compact sketch takes two reads, of at most 1024 bytes together. */
+/* Each lookup in this compact sketch takes two reads, of at most 1024 bytes together. */
 static void
 one_key_is_two_small_reads(void **state)
 {

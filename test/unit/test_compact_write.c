@@ -11,7 +11,7 @@
 
 /* ---- instruction sets ---- */
 
-/* Write counters of every length, in blocks that are empty, full or cut off by the table's end. */
+/* Write counters of one to six bytes.  Most tables end within a word of 64 blocks. */
 static void
 all_instructions_write_the_same(void **state)
 {

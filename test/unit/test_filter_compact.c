@@ -220,7 +220,7 @@ other_gaps_are_refused(void **state)
 				   QB_FORMAT_BITS); /* a number longer than necessary */
 	REQUIRE_STATUS(status_of("\x01\x81", 2, 1), QB_FORMAT_BITS); /* a number that is cut off */
 	REQUIRE_STATUS(status_of("\x01\x01", 2, 1), QB_FORMAT_BITS); /* one extra bit */
-	REQUIRE_STATUS(status_of("\x81\x01", 2, 2), QB_FORMAT_BITS); /* one missing bit */
+	REQUIRE_STATUS(status_of("\x81\x01", 2, 2), QB_FORMAT_BITS); /* a single bit, beyond m */
 	REQUIRE_STATUS(status_of("\x01", 1, 2), QB_FORMAT_LENGTH);   /* fewer bytes than bits */
 	REQUIRE_STATUS(status_of("\x01\x01\x01\x01\x01\x01\x01", 7, 7), QB_FORMAT_LENGTH);
 	REQUIRE_STATUS(status_of("\xFF\xFF\xFF\xFF\x0F", 5, 1), QB_FORMAT_BITS);
@@ -228,7 +228,7 @@ other_gaps_are_refused(void **state)
 	test_no_leak();
 }
 
-/* Decrease and increase the end of each group. */
+/* Decrease and increase the end of each group but the last, whose end is not stored. */
 static void
 other_ends_are_refused(void **state)
 {

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-/* Make a filter with this fraction of set bits.  Only its header is valid. */
+/* Make a filter that counts this fraction of its bits as set.  No bit is set in memory. */
 static qf_filter
 filled(uint32_t k, double p, double fraction)
 {

@@ -71,7 +71,7 @@ spread_weight(uint64_t i, double least)
 	return (int64_t) (least * pow(10, 4 * (double) (qb_mix64(i) >> 11) / 9007199254740992.0));
 }
 
-/* The number of keys whose weights the forecast knows. */
+/* The number of weights in the sample that the forecast reads. */
 #define SOME 2000
 
 static void

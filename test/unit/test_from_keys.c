@@ -24,7 +24,7 @@ typedef struct stream
 	size_t count;
 	uint64_t distinct;
 	int64_t weights; /* largest weight; 0: no weights are passed, and each is 1 */
-	bool compact;    /* true if these keys have a compact encoding for 4096 buckets */
+	bool compact;    /* true: qs_compact_from_keys() must accept these keys for 4096 buckets */
 } stream;
 
 static const stream streams[] = {
@@ -138,7 +138,10 @@ bytes_are_those_of_tables(void **state)
 	test_no_leak();
 }
 
-/* Try several depths, and numbers of buckets that need one sorting pass or several. */
+/*
+ * Try several depths and numbers of buckets.  With one or two buckets the keys are refused.  All
+ * other numbers of buckets need two or three sorting passes.
+ */
 static void
 tables_of_any_size(void **state)
 {

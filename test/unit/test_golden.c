@@ -12,8 +12,8 @@
  *
  * "empty" has no keys.  "explicit" has the first 24 keys, "many" has the first 20000 keys.
  * "wide" has the keys of "many", and fingerprint 3 with weight 2^40 + 255.  "dense" has
- * fingerprints 0 to 999, each with weight 1, which use all counters.  Parameters: size 1kB,
- * depth 3, z 8, 1024 masks, seed 42; family 1, collation 0 (empty: family 0).
+ * fingerprints 0 to 999, each with weight 1, which use nearly all counters.  Parameters: size
+ * 1kB, depth 3, z 8, 1024 masks, seed 42; family 1, collation 0 (empty: family 0).
  *
  * The files change only with the version of the format.  To rewrite the files, run
  * GOLDEN_WRITE=1 build/unit/test_golden in the top directory.

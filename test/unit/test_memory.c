@@ -193,7 +193,7 @@ every_allocation_can_fail(void **state)
 		}
 }
 
-/* One bucket after another carries, so the table of high buckets grows in small steps. */
+/* One bucket after another carries, so the table of high buckets grows several times. */
 static void
 high_buckets_can_fail_to_grow(void **state)
 {

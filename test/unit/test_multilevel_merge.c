@@ -1,10 +1,10 @@
 /*
  * test_multilevel_merge.c
- *		Merging, subtracting and folding multilevel sketches: every carry and borrow, with
- *		each instruction set.
+ *		Merging and subtracting multilevel sketches, with each instruction set; folding
+ *		multilevel sketches.
  *
  * The sum of two sketches must have the bytes of a sketch that is built from the summed
- * counters.  The source of a merge is a view whose bytes may start at any address.
+ * counters.  Some sources of merges are views, whose bytes may start at any address.
  *
  * test/unit/test_multilevel_merge.c
  */
@@ -78,7 +78,7 @@ every_edge_in_every_counter(void **state)
 	test_with_each_isa(check_edges);
 }
 
-/* Only one counter of one bucket carries. */
+/* Only one counter of one bucket is not zero.  Its sum is 256 or more. */
 static void
 check_single_carries(void)
 {

@@ -3,7 +3,8 @@
  *		Cached handles by name: random additions, removals and lookups, compared with a
  *		model.
  *
- * There are nearly as many names as chains, so some chains have several handles.
+ * All chunks of a column are in one chain.  Some chains have handles of several columns and
+ * values.
  *
  * test/unit/test_names.c
  */
@@ -100,7 +101,7 @@ check_name(int i, const bool *there)
 		assert_ptr_equal(&gpu_shared->handle[ref.index], handle_of(i));
 }
 
-/* Run all steps with one secret.  The secret decides which names share a chain. */
+/* Run all steps with one secret.  The secret decides which columns and values share a chain. */
 static void
 run(test_rng *random)
 {

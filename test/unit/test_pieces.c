@@ -2,8 +2,8 @@
  * test_pieces.c
  *		Estimates from pieces of a serialized sketch.
  *
- * The pieces of a key are the few bytes that its estimate needs.  Each piece is first
- * copied to a block of its size, so AddressSanitizer reports accesses beyond it.
+ * The pieces of a key are the few bytes that its estimate needs.  The header is in a block of
+ * its size, so AddressSanitizer reports accesses beyond the header.
  *
  * test/unit/test_pieces.c
  */

@@ -160,7 +160,7 @@ labels_of_streams(void **state)
 	test_no_leak();
 }
 
-/* Dense ids get direct codes.  Random numbers and fingerprints do not. */
+/* Dense keys get direct codes.  Streams with random keys, or with keys at both ends, do not. */
 static void
 dense_keys_are_direct(void **state)
 {
@@ -238,7 +238,7 @@ images_are_their_rows(void **state)
 }
 
 /*
- * The number of sets is so large that rows are distributed in several steps.  Each row occurs
+ * The number of sets is so large that rows are distributed in two passes.  Each row occurs
  * twice.
  */
 static void

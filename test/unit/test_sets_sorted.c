@@ -163,7 +163,7 @@ methods_of_a_pair(void **state)
 	test_no_leak();
 }
 
-/* Some sets exceed the top levels that a search caches, and exceed one part of a merge path. */
+/* Some sets are so large that a search makes a table, and a merge path has several pieces. */
 static void
 methods_of_a_large_pair(void **state)
 {

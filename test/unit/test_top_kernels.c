@@ -12,7 +12,7 @@
 
 #include "engine/sketch_engine.h"
 
-/* Largest weights of a stream; 0: no weights are passed.  The last weight makes sketches wide. */
+/* Largest weights of streams; 0: no weights are passed.  The last two make sketches wide. */
 static const int64_t weights[] = { 0, 3, 255, 300, 1500, INT64_C(1) << 20, INT64_C(1) << 34 };
 
 static const int64_t *

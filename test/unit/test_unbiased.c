@@ -320,8 +320,8 @@ add_worth(worth *w, const qs_sketch *sk, const qs_noise *noise)
 }
 
 /*
- * Measure at this load.  The load is the weight per counter in a row of a thread sketch with
- * the same memory.
+ * Measure at this load: the weight per counter in a row of a thread sketch.  Any other structure
+ * has 3/8 as many buckets as this row has counters.
  */
 static worth
 measure(int structure, double theta, double load, qs_part part)

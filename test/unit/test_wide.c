@@ -33,7 +33,7 @@ init_dense(qs_sketch *sk, const kind *k, uint64_t n)
 	WHERE("%s, part %d, n %d", qs_structure_name(k->structure), k->part, (int) n);
 }
 
-/* Check that the sketch is valid, and that its counters have "bytes" bytes each. */
+/* Check that the sketch is valid, and that field "counter bytes" of its header is "bytes". */
 static void
 require_width(const qs_sketch *sk, int bytes)
 {

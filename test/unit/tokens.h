@@ -365,7 +365,7 @@ lose_value(token_value *v)
 	v->alive = v->in_transfer = false;
 }
 
-/* Drop a value's handle in the current process, even if another process owns the value. */
+/* Call GpuDropHandle() for a value in the current process, which may not own the value. */
 static inline void
 step_drop(token_machine *m)
 {

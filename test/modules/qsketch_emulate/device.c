@@ -29,10 +29,7 @@ void _PG_init(void);
 /* Random reads in 20 ms: a core makes about 25 million a second outside of its caches. */
 #define PIECE_WORK 500000
 
-/*
- * Bytes that one piece of a request merges.  Each byte of another device is copied twice and added
- * once.
- */
+/* Bytes that one piece of a request merges.  Bytes of another device's sketch are copied first. */
 #define MERGE_BYTES (4 << 20)
 
 /* The header of each allocation, in a cache line of its own. */

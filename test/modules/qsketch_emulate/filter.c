@@ -13,7 +13,7 @@
 struct qf_cuda_filter
 {
 	qs_cuda *device;
-	qf_filter filter; /* dense; its number of ones does not count bits that write() set */
+	qf_filter filter; /* dense; filter.ones does not count bits from write() and unite() */
 };
 
 static qb_status

@@ -207,7 +207,7 @@ merge_slice(qs_cuda_sketch *sketch, qs_slice to, const qs_sketch *from, qs_slice
 	return status == QB_NO_MEMORY ? QB_DEVICE_ERROR : status;
 }
 
-/* As on a GPU, a slice on another device is first copied, which needs memory on that device. */
+/* As for GPUs that are no peers, a slice of another device is first copied on that device. */
 static qb_status
 emulated_merge_slice(qs_cuda_sketch *sketch, qs_slice to, const qs_cuda_sketch *from,
 					 qs_slice units)
