@@ -164,6 +164,21 @@ widen(const uint64_t *key, uint64_t n, int64_t *least, int64_t *most)
 }
 
 /*
+ * Return the first key of a direct table of "span" slots for keys from "least" to "most".  "below":
+ * the spare slots are below the keys, else above them.  The keys of all slots are numbers of 64
+ * bits, so the slots are in the order of their keys.
+ */
+static int64_t
+base_of(int64_t least, int64_t most, uint64_t span, bool below)
+{
+	int64_t spare = (int64_t) span - 1;
+
+	if (below)
+		return most < INT64_MIN + spare ? INT64_MIN : most - spare;
+	return least > INT64_MAX - spare ? INT64_MAX - spare : least;
+}
+
+/*
  * Make a direct table of all keys and the n keys of "more" if these keys are dense.  If the keys
  * are sparse, change nothing.  The new table has spare slots below the keys if a key is less than
  * the base of the old table, else above the keys.  Ids usually grow, so the next few keys need no
@@ -190,8 +205,8 @@ make_direct(qset_dictionary *l, const uint64_t *more, uint32_t n, const qb_memor
 	direct = qset_alloc(memory, span, sizeof(*direct));
 	if (!direct)
 		return QB_NO_MEMORY;
-	base = l->direct && (uint64_t) least - l->base >= l->span ? (uint64_t) most - span + 1
-															  : (uint64_t) least;
+	base =
+		(uint64_t) base_of(least, most, span, l->direct && (uint64_t) least - l->base >= l->span);
 	for (i = 0; i < l->used; i++)
 	{
 		qset_pause_at(memory, i * KEY_STEPS);

@@ -146,7 +146,7 @@ cut_at(const sample *s, uint64_t count, uint32_t shard, uint32_t shards)
 static bool
 runs_match(const qset_runs *runs)
 {
-	const qset_collection *first = NULL;
+	qb_keys keys = { 0 };
 	uint32_t i;
 
 	for (i = 0; i < runs->count; i++)
@@ -157,9 +157,9 @@ runs_match(const qset_runs *runs)
 			return false;
 		if (rows->sets == 0)
 			continue;
-		if (first && !qset_collections_match(first, rows))
+		if (!qb_keys_match(&keys, &rows->keys))
 			return false;
-		first = rows;
+		qb_keys_take(&keys, &rows->keys);
 	}
 	return true;
 }

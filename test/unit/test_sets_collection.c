@@ -56,6 +56,35 @@ require_table(const qset_collection *c, table t)
 			REQUIRE(in_collection(c, set, element) == (t[set][element] != 0));
 }
 
+/* Ids and elements at the limits of 64 bits, which come one after another, are in order. */
+static void
+orders_the_limits(void **state)
+{
+	static const int64_t key[][3] = { { INT64_MAX, INT64_MIN, INT64_MAX - 1 },
+									  { INT64_MIN + 5, INT64_MIN + 1, INT64_MAX },
+									  { INT64_MIN, INT64_MAX, 0 } };
+	size_t i;
+	int j;
+
+	(void) state;
+	for (i = 0; i < ALL_OF(key); i++)
+	{
+		qset_builder b;
+		qset_collection c;
+
+		WHERE("keys %d", (int) i);
+		test_builder(&b, false);
+		for (j = 0; j < 3; j++)
+			test_add(&b, key[i][j], (uint64_t) key[i][j]);
+		REQUIRE_OK(qset_builder_finish(&b, &c));
+		test_require_collection(&c);
+		for (j = 0; j < 3; j++)
+			REQUIRE(qset_collection_find(&c, key[i][j]) >= 0);
+		qset_collection_free(&c);
+		qset_builder_free(&b);
+	}
+}
+
 static void
 has_its_rows(void **state)
 {
@@ -369,9 +398,13 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(has_its_rows),      cmocka_unit_test(order_and_batches_do_not_matter),
-		cmocka_unit_test(merges_are_unions), cmocka_unit_test(subsets),
-		cmocka_unit_test(maps_of_ranks),     cmocka_unit_test(no_memory_to_build),
+		cmocka_unit_test(has_its_rows),
+		cmocka_unit_test(orders_the_limits),
+		cmocka_unit_test(order_and_batches_do_not_matter),
+		cmocka_unit_test(merges_are_unions),
+		cmocka_unit_test(subsets),
+		cmocka_unit_test(maps_of_ranks),
+		cmocka_unit_test(no_memory_to_build),
 		cmocka_unit_test(long_work_pauses),
 	};
 
