@@ -14,15 +14,15 @@
 
 /* ---- carries up to the limit of a byte ---- */
 
-/* Make a dense one-bucket sketch with one key of this weight and many light keys. */
+/* Make a dense sketch with one key of this weight, and with light keys. */
 static void
-build_single(qs_sketch *sk, const qs_params *p, int64_t weight)
+build_single(qs_sketch *sk, const qs_params *p, int64_t weight, uint64_t light)
 {
 	uint64_t i;
 
 	test_init_dense(sk, p);
 	test_insert(sk, test_key(2), weight);
-	for (i = 3; i < 60; i++)
+	for (i = 3; i < 3 + light; i++)
 		test_insert(sk, test_key(i), 1);
 }
 
@@ -36,25 +36,26 @@ check_numbers_of_merges(void)
 	static const int numbers[] = {
 		1, 2, 3, 254, 255, 256, 257, 258, 509, 510, 511, 512, 513, 1100
 	};
-	qs_params p = test_params(QS_MULTILEVEL, 1, 1, 0, 10, 3);
+	qs_params p = test_params(QS_MULTILEVEL, 4, 1, 0, 10, 3);
 	qs_sketch from;
 	size_t n;
 	int i;
 
-	build_single(&from, &p, 255);
+	build_single(&from, &p, 255, 0);
 	for (n = 0; n < ALL_OF(numbers); n++)
 	{
 		qs_sketch sk;
 		qs_sketch wanted;
 
 		WHERE("%s, %d merges", qb_isa_name(qb_isa_now()), numbers[n]);
-		build_single(&sk, &p, 255 + 256);
+		build_single(&sk, &p, 255 + 256, 57);
 		REQUIRE_OK(qs_copy(&wanted, &sk, &test_heap));
 		for (i = 0; i < numbers[n]; i++)
 		{
 			REQUIRE_OK(qs_merge_deferred(&sk, &from));
 			REQUIRE_OK(qs_merge(&wanted, &from));
 			REQUIRE((sk.carries != NULL) == (i > 0));
+			REQUIRE((sk.carried > 0) == (i > 0));
 		}
 		REQUIRE_OK(qs_materialize(&sk));
 		REQUIRE(sk.carries == NULL);

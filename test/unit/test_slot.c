@@ -237,7 +237,7 @@ bytes_of_kind(int kind)
 	switch (kind)
 	{
 		case 0:
-			return sketch_bytes(600); /* dense: qs_explicit_limit() is 64 */
+			return sketch_bytes(60); /* explicit */
 		case 1:
 			return sketch_bytes(9000);
 		case 2:
