@@ -9,7 +9,7 @@
  * the device, and all its memory must become free.  The test compares the free memory of the whole
  * device, so no other program may use the device.
  *
- * The test also inserts into a sketch under memory limits.
+ * The test also inserts into a sketch when little device memory is free.
  *
  * test/gpu/faults.c
  */
@@ -21,8 +21,8 @@
 
 #define KEYS 20000
 
-/* Bytes by which the limit of fail_by_limit() grows. */
-#define LIMIT_STEP ((size_t) 1 << 20)
+/* Bytes by which the free memory of fail_without_memory() grows. */
+#define SPARE_STEP ((size_t) 8 << 20)
 
 static long calls_left; /* calls that succeed before one fails; negative: no call fails */
 static int failures;
@@ -338,35 +338,52 @@ fail_for_real(void)
 		   "open", 0, "device 1000 can be opened");
 }
 
+/* Allocate device memory so that about "spare" bytes stay free. */
+static void *
+fill_memory(size_t spare)
+{
+	size_t bytes = free_memory();
+	void *filled = NULL;
+
+	for (bytes -= bytes < spare ? bytes : spare; bytes > SPARE_STEP; bytes -= SPARE_STEP)
+	{
+		if (cudaMalloc(&filled, bytes) == cudaSuccess)
+			return filled;
+		cudaGetLastError();
+	}
+	return NULL;
+}
+
 /*
  * Insert into an empty sketch, with more and more free memory until the insert succeeds.  An insert
  * that is refused must not have added any key, so a second insert makes the whole sketch.  Returns
  * the number of refused inserts.
  */
 static long
-fail_by_limit(qs_cuda_bulk bulk)
+fail_without_memory(qs_cuda_bulk bulk)
 {
 	long refused = 0;
 	bool done = false;
 
-	open_fixture(QS_MULTILEVEL, bulk);
-	for (size_t spare = 0; !done; spare += LIMIT_STEP)
+	for (size_t spare = 0; !done; spare += SPARE_STEP)
 	{
 		qs_cuda_sketch *sk;
 		qs_sketch now;
+		void *filled;
 
+		open_fixture(QS_MULTILEVEL, bulk);
 		CHECK(qs_cuda_create(f.gpu, qs_cuda_params(f.sk), &sk) == QB_OK);
-		qs_cuda_limit(f.gpu, qs_cuda_used(f.gpu) + spare);
+		filled = fill_memory(spare);
 		done = qs_cuda_insert_device(sk, f.device_key, KEYS) == QB_OK;
-		qs_cuda_limit(f.gpu, UINT64_MAX);
+		CHECK_CUDA(cudaFree(filled));
 		refused += !done;
 		CHECK(done || qs_cuda_insert_device(sk, f.device_key, KEYS) == QB_OK);
 		CHECK(qs_cuda_fetch(sk, &now, &test_memory) == QB_OK);
-		expect(same_bytes(&now, &f.full), "insert with a memory limit", refused, "sketch differs");
+		expect(same_bytes(&now, &f.full), "insert without memory", refused, "sketch differs");
 		qs_free(&now);
 		qs_cuda_destroy(sk);
+		close_fixture();
 	}
-	close_fixture();
 	return refused;
 }
 
@@ -396,7 +413,8 @@ main(void)
 			calls += fail_each(&operations[i], structures[s], QS_BULK_AUTO);
 			calls += fail_each(&operations[i], structures[s], QS_BULK_ALWAYS);
 		}
-	refused = fail_by_limit(QS_BULK_NEVER) + fail_by_limit(QS_BULK_ALWAYS);
+	refused = fail_without_memory(QS_BULK_NEVER) + fail_without_memory(QS_BULK_ALWAYS);
+	expect(refused > 0, "insert without memory", 0, "never refused");
 	fail_for_real();
 	cudaFree(f.device_key);
 	printf("faults: %ld calls failed one by one, %ld inserts had too little memory, %d failures\n",
