@@ -243,7 +243,7 @@ for my $change ('vacuum that truncates', 'TRUNCATE', 'TRUNCATE and COPY FREEZE',
 	same("after $change", 'SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(w)::text) FROM whole');
 }
 my ($rc, $out, $err) = $node->psql('postgres', q{SELECT qsketch_gpu_load('whole', '{k}')});
-like($err, qr/cannot copy columns of "whole" to a GPU\nDETAIL:  The reason is: a table that writes no WAL/, 'no unlogged tables');
+like($err, qr/cannot cache columns of "whole" on a GPU\nDETAIL:  The reason is: a table that writes no WAL/, 'no unlogged tables');
 $node->safe_psql('postgres', 'ALTER TABLE whole SET LOGGED; VACUUM whole');
 cmp_ok(reload(), '>', 0, 'logged again');
 is($node->safe_psql('postgres', q{SELECT count(*) FROM qsketch_gpu_columns WHERE "table" = 'whole'::regclass}), '2', 'the view shows columns of current files');
@@ -394,10 +394,10 @@ for my $case (
 	[ q{'t', '{NULL}'}, qr/name of a column must not be NULL/ ],
 	[ q{'pg_class', '{oid}'}, qr/The reason is: a catalog/ ],
 	[ q{'qsketch_gpu_columns', '{rows}'}, qr/The reason is: a table that is no heap/ ],
-	[ q{'odd', '{a}'}, qr/cannot copy column "a" of type integer\[\] to a GPU/ ],
-	[ q{'odd', '{e}'}, qr/cannot copy column "e" of type mood to a GPU/ ],
-	[ q{'odd', '{j}'}, qr/cannot copy column "j" of type json to a GPU/ ],
-	[ q{'odd', '{positive}'}, qr/cannot copy column "positive" of type positive to a GPU/ ])
+	[ q{'odd', '{a}'}, qr/cannot cache column "a" of type integer\[\] on a GPU/ ],
+	[ q{'odd', '{e}'}, qr/cannot cache column "e" of type mood on a GPU/ ],
+	[ q{'odd', '{j}'}, qr/cannot cache column "j" of type json on a GPU/ ],
+	[ q{'odd', '{positive}'}, qr/cannot cache column "positive" of type positive on a GPU/ ])
 {
 	$node->safe_psql('postgres', q{CREATE TYPE mood AS ENUM ('a', 'b'); CREATE DOMAIN positive AS int CHECK (value > 0);
 		CREATE TABLE odd (a int[], e mood, j json, positive positive)}) if $case->[0] =~ /'\{a\}'/;

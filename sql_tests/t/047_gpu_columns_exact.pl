@@ -144,7 +144,7 @@ for my $added ('ALTER TABLE grown ADD m int DEFAULT 9', 'SAVEPOINT a; ALTER TABL
 {
 	my (undef, undef, $message) = $node->psql('postgres', qq{BEGIN; $added; SELECT qsketch_gpu_load('grown', '{m}')});
 
-	like($message, qr/cannot copy column "m" of a table whose columns this transaction has changed/, "$added: refused");
+	like($message, qr/cannot cache column "m" of a table whose columns this transaction has changed/, "$added: refused");
 }
 $node->safe_psql('postgres', q{ALTER TABLE grown ADD m int DEFAULT 8; SELECT qsketch_gpu_load('grown', '{m}')});
 from_copies('a column with a value for the rows that are there', $node->safe_psql('postgres', q{SELECT pg_relation_size('grown') / 8192}), 0, 'grown', 'm', 3);
@@ -152,7 +152,7 @@ from_copies('a column with a value for the rows that are there', $node->safe_psq
 	BEGIN; CREATE TABLE young (k int); SELECT qsketch_gpu_load('young', '{k}'); ALTER TABLE young ADD m int; SELECT qsketch_gpu_load('young', '{m}'); ROLLBACK});
 is($rc, 0, 'a table of the same transaction');
 ($rc, $out, $err) = $node->psql('postgres', q{BEGIN; ALTER TABLE grown ALTER k TYPE bigint; SELECT qsketch_gpu_load('grown', '{m}')});
-like($err, qr/cannot copy column "m" of a table whose columns this transaction has changed/, 'another column has changed: refused');
+like($err, qr/cannot cache column "m" of a table whose columns this transaction has changed/, 'another column has changed: refused');
 $node->safe_psql('postgres', 'DROP TABLE grown');
 
 # two chunks of a table: each chunk has its own page of the visibility map

@@ -130,7 +130,7 @@ check_table(Relation relation)
 
 	if (refusal)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-						errmsg("cannot copy columns of \"%s\" to a GPU",
+						errmsg("cannot cache columns of \"%s\" on a GPU",
 							   RelationGetRelationName(relation)),
 						errdetail("The reason is: %s.", refusal)));
 }
@@ -160,17 +160,18 @@ init_column(LoadColumn *column, Relation relation, const char *name)
 	if (!CachedTakesKeys(form))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot copy column \"%s\" of type %s to a GPU", name,
+				 errmsg("cannot cache column \"%s\" of type %s on a GPU", name,
 						format_type_be(form->atttypid)),
 				 errhint("Columns of PostgreSQL's own types that have a hash function can be "
-						 "copied, but no arrays, ranges, enums or domains, and no text in a "
-						 "database of encoding SQL_ASCII.")));
+						 "cached, but no arrays, ranges, enums or domains, no virtual generated "
+						 "columns, and no text in a database of encoding SQL_ASCII or "
+						 "MULE_INTERNAL.")));
 	if (CachedMayVanish(RelationGetRelid(relation), attribute))
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg(
-				 "cannot copy column \"%s\" of a table whose columns this transaction has changed",
+				 "cannot cache column \"%s\" of a table whose columns this transaction has changed",
 				 name),
 			 errhint("Commit the transaction first.")));
 	ColumnLocationInit(&column->location, attribute, RelationGetDescr(relation));
@@ -498,7 +499,7 @@ load_all(Load *load)
 	if (full)
 		ereport(WARNING, (errmsg("not all of \"%s\" fits on the GPU",
 								 RelationGetRelationName(load->relation)),
-						  errhint("Copies are kept within qsketch.gpu_cache_size and "
+						  errhint("Load fewer columns, or raise qsketch.gpu_cache_size and "
 								  "qsketch.gpu_memory_limit.")));
 	return count_pages(load);
 }
@@ -520,7 +521,7 @@ qsketch_gpu_load(PG_FUNCTION_ARGS)
 	init_columns(&load, PG_GETARG_ARRAYTYPE_P(1));
 	if (!GpuAwaitStart())
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-						errmsg("there is no GPU to copy columns to"),
+						errmsg("there is no GPU to cache columns on"),
 						errdetail("The reason is: %s.", GpuMissingReason())));
 	(void) forget_chunks(InvalidOid);
 	pages = load_all(&load);
