@@ -313,7 +313,7 @@ loose_buckets(const qs_cuda_sketch *sk, uint64_t keys, bool bulk)
 	return bulk ? threads : (wanted < threads ? wanted : threads) / 32;
 }
 
-/* Return an upper limit of the unused high buckets of all launches that qs_cuda_prepare() is for. */
+/* Return an upper limit of the unused high buckets of all launches of qs_cuda_prepare(). */
 static uint64_t
 loose_of_pieces(const qs_cuda_sketch *sk, uint64_t keys, uint64_t piece)
 {
