@@ -3,7 +3,7 @@
 # Measures the speed of the extension inside PostgreSQL, in full: "make bench".  Makes its own data
 # on a throw-away server, measures everything in one run, checks the results, and writes
 # docs/engineering/performance.md with its figures, and a table in docs/recipes.md.  The page's text
-# from "What makes some slow" on is kept.  Check by hand that this text is still true.
+# from "Why some queries are slower" on is kept.  Check by hand that this text is still true.
 #
 # Takes about eight minutes on two idle cores.
 #
@@ -23,17 +23,17 @@ figure() {
 	printf '\n![%s](performance-%s.svg)\n' "$2" "$1"
 }
 
-# Prints the page up to "What makes some slow", with the tables that bench.sql printed.
+# Prints the page up to "Why some queries are slower", with the tables that bench.sql printed.
 document() {
 	local settings=
 	[ -z "${ROWS:-}" ] || settings="ROWS=$ROWS "
 	cat <<-EOF
 		# Performance
 
-		\`${settings}make bench\` repeats these measurements on your machine, and writes the page up to [what makes some slow](#what-makes-some-slow). Later sections name their commands.
+		\`${settings}make bench\` repeats these measurements on your machine, and writes the page up to [slower queries](#why-some-queries-are-slower). Later sections name their commands.
 
 		$(hardware). Tables have $ROWS_USED rows in memory. JIT is off, and there are no parallel workers unless a row or figure names workers. Times are
-		medians of $TURNS_USED runs (in the figures, of 3 runs; for slow queries, of at least 2 runs). A ratio is the median of the ratios of two consecutive runs. Sketches have the
+		medians of $TURNS_USED runs (in the figures, of up to 3 runs). A ratio is the median of the ratios of two consecutive runs. Sketches have the
 		default structure and size (multilevel, 1 MB) unless a row or figure names others. Tables are narrow, with one to three columns. Keys are drawn uniformly from as many values as
 		there are rows, and 63 % of the values occur. Sketches gain most on narrow tables and uniform keys.
 
@@ -61,7 +61,7 @@ page=docs/engineering/performance.md
 {
 	document "$folder/tables"
 	echo
-	sed -n '/^## What makes some slow/,$p' "$page"
+	sed -n '/^## Why some queries are slower/,$p' "$page"
 } >"$folder/page"
 cp "$folder/page" "$page"
 gnuplot -e "folder = '$folder'" bench/bench.gp
