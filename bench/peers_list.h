@@ -4,8 +4,8 @@
  *
  * Arrays of keys, counts and optionally errors form a heap with the least count first.  A hash
  * table has the position of each key.  It has two slots for each key, so at most half of the slots
- * are used.  A key and its count take 8 + 4 bytes, the error 4, and the slots 8.  A search in
- * constant time hardly needs less memory.
+ * are used.  A key and its count take 8 + 4 bytes, the error 4, and the slots 8.  A list
+ * whose search takes constant time hardly needs fewer bytes than this list.
  *
  * bench/peers_list.h
  */

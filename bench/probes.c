@@ -25,7 +25,7 @@
 #define SEEDS  200
 #define HEAVY  10   /* number of heavy keys of the second stream */
 #define SHARE  0.02 /* rows of each heavy key, as a fraction of ROWS */
-#define CHANCE 1e-4 /* chance of fewer than fewest() holding seeds, if the confidence is right */
+#define CHANCE 1e-4 /* limit of the chance that fewer than fewest() seeds hold */
 
 #define MANY_KEYS 1000000
 #define MANY_ROWS 20e6

@@ -125,7 +125,7 @@ extern int qs_structure_by_name(const char *name, size_t length);
 
 /*
  * Returns the table's size in bytes divided by n, with narrow counters.  If the structure has rows,
- * this is the size of one counter in each row, else the size of a bucket.
+ * this is the size of d counters, one of each row, else the size of a bucket.
  */
 extern uint64_t qs_block_bytes(const qs_params *p);
 

@@ -572,7 +572,7 @@ GpuEndUse(int coroutine)
 	used_count[coroutine] = 0;
 }
 
-/* For each coroutine: the handle of its request.  Memory is freed for the handle's role. */
+/* For each coroutine: the handle of its request.  Its role decides what GpuMakeRoom() may evict. */
 static const GpuHandle *served[GPU_DEVICES_MAX];
 
 void
