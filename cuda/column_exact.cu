@@ -255,7 +255,7 @@ list(qs_cuda_exact *e, uint64_t *listed, int64_t *sample)
 	return QB_OK;
 }
 
-/* The first key of each range. */
+/* The first key of each range but the first range. */
 struct range_bounds
 {
 	int64_t bound[QS_CUDA_RANGES_MAX];

@@ -109,8 +109,8 @@ extern "C"
 	extern qb_status qset_cuda_pairs_begin(qset_cuda_pairs *pairs, uint64_t first, uint64_t end);
 
 	/*
-	 * Fetch the next pairs, at most "room", in the order of qset_job_next().  With "top" pairs are
-	 * directed; see qset_finish_top().  A call waits for at most one strip, which takes up to about
+	 * Fetch the next pairs, at most "room", in the order of qset_job_next().  With "top", pairs
+	 * are directed; see qset_finish_top().  A call waits for at most one strip, which takes up to about
 	 * 50 ms, and for one piece of a strip.  It stops waiting for the strip when "patience" returns
 	 * false.  A call may return no pairs although the search is not over.
 	 */

@@ -202,8 +202,9 @@ qf_is_bloom(const qf_params *p)
  * gap, not for each position:
  *
  *	j = 0
- *	loop	g = gap of the next draw, j += g; stop at j >= k
- *			unless g is QF_GAPS: set position j, j += 1
+ *	loop	g = gap of the next draw, j += g
+ *			if j >= k: stop
+ *			if g < QF_GAPS: set position j, j += 1
  *
  * Let s(i) = 2^64 P(gap > i).  So s(0) = q, and s(i + 1) = mulhi64(s(i), q).  The gap of a draw r
  * is the least i for which r >= s(i), but at most QF_GAPS.  After a gap of QF_GAPS the next draw

@@ -15,7 +15,7 @@
  * - a token can be redeemed once, by a process for which it was made, while the value
  *   exists, and only with all its bits;
  * - other bytes are no token, or cause an error, and change nothing;
- * - the numbers of handles that processes own are right;
+ * - the count of each process's handles is right;
  * - a handle that was not handed over has no token number.
  *
  * test/unit/tokens.h
