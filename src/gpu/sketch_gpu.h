@@ -189,7 +189,7 @@ extern bool GpuSketchWantsLookup(const qs_sketch *sk, size_t count);
 /* Names and loads sketches for the worker's cache. */
 extern const GpuStored gpu_stored_sketches;
 
-/* ---- a sketch of a backend whose tables are on a device ---- */
+/* ---- a backend's sketch, with its tables on a device ---- */
 
 /*
  * The "remote" of a sketch, in the sketch's memory context.  The device's sketch is dropped at the
