@@ -125,8 +125,8 @@ string_bits(const GroupField *field, const struct varlena *string)
 }
 
 /*
- * True if two strings with equal bits are equal.  The functions of a type may call strings
- * with different bytes equal, such as 1.0 and 1.00.  A user can choose many values that have
+ * Compares two strings whose hashes are equal.  By the functions of a type, strings with different
+ * bytes may be equal, such as 1.0 and 1.00.  A user can choose many values that have
  * the same hash by the function of their type, so same_string() checks for interrupts.
  */
 static bool
