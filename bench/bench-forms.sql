@@ -130,7 +130,7 @@ SELECT run_benchmarks(2) \g /dev/null
 INSERT INTO found SELECT *, is_true(holds) FROM medians;
 SELECT format('%s %s | %s | %s |', what, readable_ms(rival_ms), readable_ms(ms), round(ratio, 2)) FROM medians WHERE ratio > 1.1 ORDER BY id;
 \qecho
-SELECT format('The other %s of %s queries took at most 1.1 times the ordinary plan''s time.', count(*) FILTER (WHERE ratio <= 1.1), count(*)) FROM medians;
+SELECT format('%s of %s queries took at most 1.1 times the ordinary plan''s time.', count(*) FILTER (WHERE ratio <= 1.1), count(*)) FROM medians;
 
 -- If the column scan cannot run a query, qsketch says why and recommends another form.  Compares
 -- the time of the recommended form with the time of the original query.

@@ -111,9 +111,9 @@ bench_single(void)
 	int u;
 
 	printf(
-		"\n## One pair of sets (the paper's Fig. 6), ms\n\nThe sets are 10 million draws from a "
-		"universe, without duplicates. The normal distribution has a\nstandard deviation of a "
-		"tenth of the draws, and Zipf's has theta 0.9. Times are of one processor.\n\n"
+		"\n## One pair of sets (the paper's Fig. 6), ms\n\nA set has the distinct numbers among "
+		"10 million random numbers of a universe. The normal distribution\nhas a standard "
+		"deviation of a million, and Zipf's has theta 0.9. Times are of one processor.\n\n"
 		"| data: universe | elements of both | common | "
 		"std::set_intersection | branchless merge | `merge` (%s) | `merge` (AVX2) | elements, not "
 		"only their number | `search` | `merge_search` | `hash` | `merge_hash` | `bitmap` |\n"

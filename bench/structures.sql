@@ -122,7 +122,7 @@ FROM (VALUES ('multilevel', '256kB'), ('multilevel', '512kB'), ('multilevel', '1
     LATERAL (SELECT qsketch_agg(k, template) AS sk FROM clicks OFFSET 0) AS built, probe(sk, 'clicks_exact') AS p;
 \qecho
 \qecho 'The next table is of a million users with 20 million clicks. Nine tenths of the clicks are spread evenly over all users. The last tenth'
-\qecho 'has the distribution of the first table. The sketch is far from empty.'
+\qecho 'has the distribution of the first table. All sketches are far from empty.'
 \qecho
 \qecho '| structure | size | mean error | 99 % | worst | of the top 20 | of the top 100 | users above 1000 clicks | estimates above 1000 | stored bytes |'
 \qecho '|---|---|---:|---:|---:|---:|---:|---:|---:|---:|'

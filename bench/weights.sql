@@ -45,7 +45,7 @@ CREATE TABLE timings AS
 SELECT depth, min(run_ms(format('SELECT qsketch_total(qsketch_agg(ip, bytes, qsketch_new(depth => %s))) FROM log', depth))) AS ms
 FROM generate_series(1, :turns) AS turn, generate_series(3, 5) AS depth GROUP BY depth;
 
-SELECT format(E'There are %s addresses with %s requests and %s in all. An address has between %s and %s. The table shows the errors of the\nestimates of all addresses, in bytes: means of three seeds, and the worst error of all three seeds.\n',
+SELECT format(E'There are %s addresses with %s requests and %s in all. The requests of one address have %s to %s in all. The table shows the errors of the\nestimates of all addresses, in bytes: means of three seeds, and the worst error of all three seeds.\n',
     (SELECT to_char(count(*), 'FM999,999') FROM log_exact), (SELECT to_char(count(*), 'FM9,999,999') FROM log), (SELECT pg_size_pretty(sum(n)) FROM log_exact),
     (SELECT pg_size_pretty(min(n)) FROM log_exact), (SELECT pg_size_pretty(max(n)) FROM log_exact));
 \qecho '| sketch | mean error | 99 % | worst | stored bytes |'
@@ -64,7 +64,7 @@ FROM unnest('{multilevel,thread,warp}'::text[]) AS wanted, unnest('{10000,100000
     qsketch_new_for(200000, error, 0.99, wanted, weights => ARRAY(SELECT n FROM log_exact WHERE k % 200 = 7)) AS template, qsketch_info(template) AS i,
     LATERAL (SELECT qsketch_agg(k, n, template) AS sk FROM log_exact OFFSET 0) AS b;
 \qecho
-\qecho 'The `weights` of `qsketch_new_for(200000, error, 0.99, structure, weights => ...)` are the sums of a thousand of the addresses. The table shows'
+\qecho 'The `weights` of `qsketch_new_for(200000, error, 0.99, structure, weights => ...)` are the numbers of bytes of a thousand of the addresses. The table shows'
 \qecho 'the returned size, the error of a sketch of all addresses, and the error of a sketch of half the size.'
 \qecho
 \qecho '| structure | requested error at 99 % | size | error at 99 % | error in half the size | stored bytes |'

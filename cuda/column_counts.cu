@@ -145,7 +145,7 @@ struct counted_keys
 struct counts_table
 {
 	counted_keys all;
-	qs_u64 found; /* number of entries of the result */
+	qs_u64 found; /* number of entries, including entries that did not fit into the result */
 	qs_u64 key[COUNT_SLOTS];
 	qs_u64 times[COUNT_SLOTS];
 	qs_u64 result_key[QS_CUDA_COUNTS_MAX];

@@ -74,7 +74,7 @@ struct qs_cuda
 	size_t work_bytes;
 	int cached_chunks;  /* number of cached chunks; at 0 the next three buffers are freed */
 	qs_buffer gathered; /* gathered keys */
-	qs_buffer tiles;    /* lists of runs or of tiles; in front of tiles, data of groups */
+	qs_buffer tiles;    /* a list of runs, or data of groups and lists of tiles */
 	qs_buffer table;    /* hash tables for counting distinct keys */
 	uint64_t base;      /* bytes that qs_cuda_open() allocated, which belong to no value */
 	uint64_t limit;     /* largest device memory of all values, in bytes */

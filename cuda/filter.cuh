@@ -19,7 +19,7 @@ extern "C"
 struct qf_view
 {
 	uint32_t *word;      /* the bits: position i is bit i % 32 of word i / 32 */
-	const qf_gaps *gaps; /* NULL: a Bloom filter, which needs no draws */
+	const qf_gaps *gaps; /* NULL: a Bloom filter, which has no gaps */
 	uint64_t idle;       /* a row whose first draw is less than "idle" sets no bits */
 	uint64_t m;
 	uint64_t q;

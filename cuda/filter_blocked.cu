@@ -13,8 +13,8 @@
  * copied to each block.  No test stops early, because an absent key also costs one line.
  *
  * The positions of a key are in one line of 64 bytes, which is two sectors of memory.  Reading this
- * line is the cost of a key.  So kernels load the whole line, and test or set its bits in shared
- * memory, where each word costs the same.
+ * line is the cost of a key.  So lookups test a copy of the line in shared memory, and insertions
+ * first set the bits in shared memory, where each word costs the same.
  *
  * Floor per key in device memory: one random line (two sectors) read, and an
  * atomic on each sector that changes.
@@ -352,8 +352,8 @@ fill_bytes(const plan &p)
 }
 
 /*
- * True if partitioning is allowed, and both kernels have enough shared memory.  Their other
- * variables take less than 1 kB per block.
+ * True if partitioning is allowed, and sort_keys and fill_tiles have enough shared memory.  Static
+ * variables of these kernels take less than 1 kB per block.
  */
 static bool
 is_possible(const qf_cuda_filter *f)

@@ -217,8 +217,8 @@ may_execute(Oid function, Oid role)
 /*
  * True if the permissions for the functions of the call and of its replacement suffice.
  * Citus' aggregate checks that the user may execute the functions of our aggregate.  The
- * executor checks that the owner of our aggregate may execute them.  Appends all checked
- * functions to the list.
+ * executor checks that the owner of our aggregate may execute them.  Appends each permitted
+ * function to the list.
  */
 static bool
 is_permitted(const Aggref *aggref, const PartialCall *call, List **functions)

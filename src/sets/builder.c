@@ -7,8 +7,8 @@
 #include "sets/builder.h"
 
 /*
- * The write positions of FEW_SETS sets fit into the cache.  More sets are divided into RANGES
- * ranges, so that the write positions of one range fit.
+ * The write positions of FEW_SETS sets fit into the cache.  More sets are divided into at most
+ * RANGES ranges.  Up to FEW_SETS * RANGES sets, the write positions of one range fit.
  */
 #define FEW_SETS 4096
 #define RANGES   256
@@ -339,8 +339,7 @@ scatter(const qset_builder *b, const ranks *r, uint32_t *rank)
 
 /*
  * Do the work of scatter() for so many sets that their write positions do not fit into the cache.
- * A first pass divides the rows into at most RANGES ranges of sets.  The write positions within one
- * range fit.
+ * A first pass divides the rows into at most RANGES ranges of sets, which have fewer write positions.
  */
 static qb_status
 scatter_by_range(const qset_builder *b, const ranks *r, const uint64_t *offset, uint32_t *rank)

@@ -152,8 +152,8 @@ qset_collection_map(const qset_collection *from, const qset_collection *to, uint
 #define FIND_STEPS 64
 
 /*
- * Find the sets with these ids, which are distinct and ascending.  Replaces each found id by the
- * number of its set, marks the set's elements in used[], and counts sets and elements.
+ * Find the sets with these ids, which are distinct and ascending.  Writes the numbers of the found
+ * sets to the begin of id[], marks the sets' elements in used[], and counts sets and elements.
  */
 static void
 measure_subset(qset_collection *to, const qset_collection *from, int64_t *id, uint64_t ids,

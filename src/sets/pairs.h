@@ -218,7 +218,7 @@ typedef struct qset_job
 	uint32_t least; /* columns with a smaller counter do not pass */
 	uint64_t most;  /* columns with more elements do not pass */
 
-	/* columns whose counters reach "least", their number, and index of the next column to return */
+	/* columns that may pass, their number, and index of the next column to return */
 	uint32_t *found;
 	uint32_t found_count;
 	uint32_t found_next;

@@ -32,7 +32,7 @@
 
 /*
  * From this many distinct elements on, arrays with an item for each element do not fit into the
- * caches.
+ * second-level cache.
  */
 #define FAR_UNIVERSE (UINT64_C(1) << 18)
 
@@ -40,7 +40,7 @@
 #define SOME_SETS 100
 
 /*
- * The maximum size in bytes of all columns of bits together, which then fit into the second-level
+ * The maximum size in bytes of all columns of bits together, which then fit into the third-level
  * cache.
  */
 #define MOST_BITS (UINT64_C(4) << 20)
