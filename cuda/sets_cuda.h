@@ -110,9 +110,9 @@ extern "C"
 
 	/*
 	 * Fetch the next pairs, at most "room", in the order of qset_job_next().  With "top", pairs
-	 * are directed; see qset_finish_top().  A call waits for at most one strip, which takes up to about
-	 * 50 ms, and for one piece of a strip.  It stops waiting for the strip when "patience" returns
-	 * false.  A call may return no pairs although the search is not over.
+	 * are directed; see qset_finish_top().  A call waits for at most one strip, which takes up to
+	 * about 50 ms, and for one piece of a strip.  It stops waiting for the strip when "patience"
+	 * returns false.  A call may return no pairs although the search is not over.
 	 */
 	extern qb_status
 	qset_cuda_pairs_wait(qset_cuda_pairs *pairs, bool (*patience)(void), qset_pair *out,

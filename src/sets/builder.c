@@ -339,7 +339,8 @@ scatter(const qset_builder *b, const ranks *r, uint32_t *rank)
 
 /*
  * Do the work of scatter() for so many sets that their write positions do not fit into the cache.
- * A first pass divides the rows into at most RANGES ranges of sets, which have fewer write positions.
+ * A first pass divides the rows into at most RANGES ranges of sets.  A range has fewer write
+ * positions.
  */
 static qb_status
 scatter_by_range(const qset_builder *b, const ranks *r, const uint64_t *offset, uint32_t *rank)

@@ -4,11 +4,12 @@
  *
  * Ids and elements get codes in the order of their first rows (dictionary.h).  A row is stored as
  * its two codes, in eight bytes.  At the end ranks replace the codes, each row's element is put
- * into its set, and each set is sorted.  From QSET_COMPACT rows on, duplicates are dropped before
- * the array of rows grows.  So the array grows to at most about four times the distinct rows, or
- * four times QSET_COMPACT if that is more.  Collections are merged by building one collection from
- * the rows of all collections.  A merge looks up one code for each distinct element, not for each
- * row.
+ * into its set, and each set is sorted.  Collections are merged by building one collection from the
+ * rows of all collections.  A merge looks up one code for each distinct element, not for each row.
+ *
+ * From QSET_COMPACT rows on, duplicates are dropped before the array of rows grows.  So the array
+ * has space for at most 4 * (d + n) rows, where d is the number of distinct rows or, if that is
+ * more, QSET_COMPACT, and n is the number of rows that one call adds.
  *
  * src/sets/builder.h
  */
