@@ -58,8 +58,8 @@ typedef struct StoredNoise
  * The state of a calling expression, in its fn_extra: the type of the keys, sketches that are
  * stored out of line, and noise.  In qsketch_estimate, the first row with a stored sketch reads
  * only the needed parts of the sketch.  If the cache has memory, the second row makes a copy of
- * the sketch, and later rows use the copy.  Noise is kept for several stored sketches, and for the last sketch that is
- * not stored out of line.
+ * the sketch, and later rows use the copy.  Noise is kept for several stored sketches, and for the
+ * last sketch that is not stored out of line.
  */
 typedef struct Probe
 {

@@ -21,7 +21,7 @@
  * aggregate above Gather merges them.
  *
  * If no process has another scan to do, the processes build the collections of sets together before
- * they leave (sets/build.c).  Then only one process has the sets of all rows.
+ * they leave (scan/sets/build.c).  Then only one process has the sets of all rows.
  *
  * src/scan/share.c
  */

@@ -254,7 +254,7 @@ other_ends_are_refused(void **state)
 			WHERE("%d + %u", (int) at / 4, steps[i]);
 			qb_store32(end, qb_load32(end) + steps[i]);
 			test_repair_crc(bad.data, bad.length);
-			/* after a step of 1 or -1 the bytes may be a valid filter in which another bit is set */
+			/* a step of 1 or -1 may give a valid filter in which another bit is set */
 			if (steps[i] + 1 <= 2 && qf_validate(bad.data, bad.length, NULL) == QB_OK)
 				filter_exercise_valid(bad);
 			else

@@ -9,9 +9,10 @@
  * variable length, are hashed and compared by the functions of the type.  As in other plans a group
  * has the value of its first row.
  *
- * A hash table finds the groups by the bits of their values.  Most queries group
- * by one column of integers or by times cut into steps, which have few values.  Groups of one number
- * are also in a small table of recent groups.  A lookup in this table needs no function call, and in most cases one comparison.
+ * A hash table finds the groups by the bits of their values.  Most queries group by one column of
+ * integers or by times cut into steps, which have few values.  Groups of one number are also in a
+ * small table of recent groups.  A lookup in this table needs no function call, and in most cases
+ * one comparison.
  *
  * src/scan/groups/find.c
  */
