@@ -251,7 +251,7 @@ FlatFromBytea(const FlatType *type, FunctionCallInfo fcinfo)
 
 /*
  * Compare two values by their bytes.  The order has no meaning, but DISTINCT and sorting need an
- * order.  Values with equal parameters and contents have equal bytes.
+ * order.  Values with equal parameters, form and contents have equal bytes.
  */
 int
 FlatCompare(FunctionCallInfo fcinfo)

@@ -132,8 +132,8 @@ order_of(const GpuSlot *slot, int which)
 
 /*
  * True if the request adds keys and a process waits for the reply.  A failure of this request does
- * not make the value LOST, unless the device fails.  Therefore requests that add keys may be served
- * in any order.
+ * not make the value LOST, unless the device fails.  Therefore such requests may be served in any
+ * order among themselves.
  */
 static bool
 is_adding(const GpuSlot *slot)
