@@ -6,8 +6,8 @@
  *
  * Prints lines with tabs: section, bytes of the filter, what, figure, unit.  Frequency filters have
  * k = 267 and p for f = 1000 (balanced, 10 %).  In section "sizes" the rows are the design load of
- * the filter, or 2^28 rows.  Each run inserts into an empty filter, because a fuller filter has
- * fewer bits to set.  Times are medians of RUNS runs between two events.  In section "host" rows
+ * the filter, but at most 2^28 rows.  Each run inserts into an empty filter, because a fuller filter
+ * has fewer bits to set.  Times are medians of RUNS runs between two events.  In section "host" rows
  * and keys are in host memory, times are by the host's clock, and all runs insert into one filter.
  *
  * The ceilings are random 4-byte reads a second and random atomicOr a second, past L1, on a table

@@ -166,8 +166,8 @@ generated(const stream *s)
 #define WORDS "apt-cache dumpavail 2>/dev/null | tr -s '[:space:],|()' '\\n' | grep ."
 
 /*
- * Write errors for the words that "apt-cache dumpavail" prints, if it prints any.  accuracy.md
- * mentions some of these errors.
+ * Print a table of the errors of estimates for the words of "apt-cache dumpavail", if it prints
+ * any.  accuracy.md mentions some of these errors.
  */
 static void
 frequencies(void)

@@ -2,8 +2,8 @@
  * sets_bench.h
  *		Common definitions of the sections of sets_bench.
  *
- * Times are processor times of the slowest thread.  In the sections single, model and joins
- * compared subjects run alternately, and the least time of each subject counts.
+ * Times are processor times of the slowest thread.  In the sections single, model and joins,
+ * the compared subjects run alternately, and the least time of each subject counts.
  *
  * bench/sets_bench.h
  */

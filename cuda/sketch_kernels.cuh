@@ -235,8 +235,8 @@ __launch_bounds__(QS_BLOCK) query_keys(const qs_view v, const qs_batch b, int64_
  *
  * A warp adds a chunk of neighbouring keys.  It looks up the sketch of the first key, and continues
  * with the next sketch where the keys of this sketch end.  The chunk's keys of one sketch are added
- * as a batch.  So many small batches together fill the device, and each block loads the masks only
- * once.
+ * as a batch.  Therefore many small batches together fill the device, and each block loads the
+ * masks only once.
  *
  * Floor: as for adding the keys of one sketch.
  */

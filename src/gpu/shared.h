@@ -62,8 +62,9 @@
  *						queue, "serving"
  *	"handles" (LWLock)	the table of handles, except its atomic members and the members
  *						that the worker sets while it serves requests
- * All other members are constant, atomic, or written by the worker only (pid, latch, devices,
- * reason).  The worker sets "reason" before "state" or "lost" refers to it.  No process holds both
+ * The other members of a slot belong to the worker while the slot is QUEUED or RUNNING, else to the
+ * slot's backend.  All other members are constant, atomic, or written by the worker only (pid,
+ * latch, devices, reason).  The worker sets "reason" before "state" or "lost" refers to it.  No process holds both
  * locks.
  *
  * handles.c limits the cached columns, and all cached handles together.  A chunk is evicted for

@@ -493,7 +493,7 @@ qtop_estimate(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(qs_top_limits_of(call.top, call.sketch, call.fingerprint).upper);
 }
 
-/* qtop_bounds(qtop, key): certain lower and upper bounds of the key's count or weight. */
+/* qtop_bounds(qtop, key): guaranteed bounds of the key's count or weight. */
 PG_FUNCTION_INFO_V1(qtop_bounds);
 Datum
 qtop_bounds(PG_FUNCTION_ARGS)
