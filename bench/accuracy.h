@@ -1,6 +1,6 @@
 /*
  * accuracy.h
- *		The programs of "make accuracy", which print claims and write tables and plots.
+ *		The programs of "make accuracy", which print claims, and write tables and data of figures.
  *
  * bench/accuracy.h
  */

@@ -1,4 +1,4 @@
--- Measures queries of a log of :rows rows for which exact SQL or hll may be better than qsketch.
+-- Measures queries for which exact SQL or hll may be better than qsketch, on a log of :rows rows.
 -- Prints the table of docs/choosing.md, and fails if an answer is wrong.
 CREATE EXTENSION qsketch;
 CREATE EXTENSION hll;

@@ -195,7 +195,7 @@ SELECT format('same bytes with a condition: %s, %s',
     (SELECT qsketch_agg(user_id) :tenth) = (SELECT qsketch_agg(user_id) FROM (SELECT * :tenth OFFSET 0) AS e));
 \qecho
 
--- Measures queries after a fraction of the pages changed, after VACUUM, and after loading
+-- Measures queries after a fraction of the pages changed and after VACUUM, and measures loading
 -- again.
 TRUNCATE timings;
 CREATE PROCEDURE change(percent int) LANGUAGE plpgsql AS $$

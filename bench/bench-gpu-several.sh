@@ -4,11 +4,11 @@
 # a host with several GPUs.  Prints a Markdown table.  bench-gpu-several.sql says what is measured.
 #
 # ROWS (400000000) of a bigint and two ints are divided among as many partitions as cores.  A row
-# takes 44 bytes, and its WAL another 44 bytes; rows and WAL should fit into the host's memory.  For
+# takes 44 bytes.  All rows and their WAL should fit into the host's memory.  For
 # LASTS (8) seconds, 8 sessions query sketches of four tables, two sessions for each table.  A table
 # has a sixteenth of the rows, but at most 25 million.  All pages of the partitions must be in
 # cached columns.  Pairs are found among SETS (10000) sets, which follow the paper's description of
-# ENRON.  For comparison PostgreSQL's count(*) runs with a process for each core, but at most 32.
+# ENRON.  For comparison, PostgreSQL's count(*) runs with a process for each core, but at most 32.
 # The line above the table has the time of the second count(*), and the number of planned workers.
 # COUNTS (1 2 4) are the numbers of GPUs; numbers above the host's number of GPUs are skipped.
 # QSKETCH_GPU=emulate tries the script without a GPU (default: auto).

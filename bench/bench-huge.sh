@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
 # Compares scans of shared buffers in huge pages and in small pages: "make bench-huge".  Prints a
-# table.  The server runs alternately with and without huge pages.  After each start the tables are
-# read into shared buffers, and then measured.
+# table.  The server runs alternately with and without huge pages.  After each start, the tables
+# are read into shared buffers, and then measured.
 #
 #	ROWS (10000000)  rows of each table
 #	TURNS (5)        starts with huge pages, and as many starts without huge pages

@@ -1,4 +1,4 @@
--- Measures rollups of a log whose groups do not fit into memory: 60 days of :rows rows, in the
+-- Measures rollups of a log whose groups do not fit into memory: :rows rows of 60 days, in the
 -- order of time and in random order, with work_mem of 4 MB and of 256 MB, against the ordinary
 -- plan with 4 MB.  Runs after bench-rollup.sql, in the same database.
 SET timezone = 'Europe/Berlin';

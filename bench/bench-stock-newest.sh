@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# Prints the table of "make bench-stock" for the PostgreSQL of a newer Debian release, in a
-# throw-away copy of this release: "make bench-stock-newest".
+# Prints the table of "make bench-stock" for the PostgreSQL of a newer Debian release, which runs
+# in a throw-away system: "make bench-stock-newest".
 #
 #	SUITE (sid)     the release; "experimental" may have a version that is not released yet
 #	ROWS, TURNS     as for bench-stock

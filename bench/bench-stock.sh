@@ -5,9 +5,9 @@
 # Checks all answers except DuckDB's estimates, and writes its table into
 # docs/engineering/performance.md.
 #
-# Before a cold run the server is restarted, and the table's files are dropped from the file cache.
-# A warm run is the second of two runs.  On memory file systems files cannot be dropped, so there
-# are no cold runs.
+# Before a cold run, the table's files are dropped from the file cache.  A cold run of PostgreSQL
+# begins with a restart of the server.  A warm run is the second of two runs.  On memory file
+# systems, files cannot be dropped, so there are no cold runs.
 #
 #	ROWS (4000000)  rows of the table
 #	TURNS (5)       runs of each query, all queries in turn

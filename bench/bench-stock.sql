@@ -8,11 +8,11 @@ CREATE TABLE queries (
     id       int GENERATED ALWAYS AS IDENTITY,
     question text,
     system   text,                      -- PostgreSQL or DuckDB
-    what     text,                      -- how the page names it
+    what     text,                      -- the query's name on the page
     query    text
 );
--- "workers" is the number of PostgreSQL's parallel workers.  For 2 workers DuckDB has 2 threads,
--- for 0 workers it has 1 thread.
+-- "workers" is the number of PostgreSQL's parallel workers.  DuckDB has 2 threads for 2 workers,
+-- and 1 thread for 0 workers.
 CREATE TABLE timings (id int, workers int, cold boolean, ms float8);
 CREATE TABLE answers (id int, workers int, answer text);
 

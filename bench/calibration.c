@@ -130,7 +130,7 @@ measure(size_t row, double theta, double load)
 
 /*
  * True if the error for a level of confidence is right.  Slim counters overestimate present keys
- * less than absent keys, so their fraction of present keys has no upper limit; see measure.h.
+ * less than absent keys, so more present keys may be within the error; see measure.h.
  */
 static bool
 is_right(size_t row, const result *r, int level)

@@ -2,8 +2,8 @@
 
 # fill_sets TABLE SETS: adds rows (s, e) of sets that follow the paper's description of ENRON.
 # Sizes are about 300 to 3200, by a truncated Pareto distribution with exponent 0.97.  Elements are
-# drawn from 1.1 million, by Zipf's distribution with exponent 0.8.  Drawing elements takes longest,
-# so several sessions draw them.
+# drawn from 1.1 million numbers, by Zipf's distribution with exponent 0.8.  Drawing elements takes
+# longest, so several sessions draw them.
 fill_sets() {
 	local part parts
 	parts=$(nproc)

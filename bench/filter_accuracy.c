@@ -4,8 +4,8 @@
  *
  * Prints each claim with PASS or FAIL, and writes the tables into
  * docs/engineering/filter-measurements.md.  Fails if a claim does not hold.  An argument (theory,
- * overloaded, bloom, distributions, sketches) selects one program.  With an argument no document is
- * written.
+ * overloaded, bloom, distributions, sketches) selects one program.  With an argument, no document
+ * is written.
  *
  * bench/filter_accuracy.c
  */

@@ -2,7 +2,7 @@
  * filter_bench.c
  *		"make filter-bench": speed of filters, without PostgreSQL.
  *
- * Measures processor time, not elapsed time.  The variants of a table run alternately, and the
+ * Measures processor time, not elapsed time.  The compared variants run alternately, and the
  * least of ROUNDS times is reported, so that ratios also hold on a busy machine.  Prints the
  * results, and writes the data of a figure to build/bench.
  *

@@ -11,7 +11,7 @@
  * clock if the keys are in host memory (sections "host" and "sf").  Before a configuration with
  * keys in device memory is timed, all its keys are inserted into an empty sketch, and the estimates
  * are compared with the reference (gpu_kernels.h).  Estimates of sf are compared with the host's.
- * A difference is printed, and makes the program fail.
+ * A difference makes the program fail.
  *
  *	gpu_bench [section ...]		no argument: all sections but "profile"
  *

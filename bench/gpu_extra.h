@@ -69,7 +69,7 @@ extern "C"
 
 	/*
 	 * Add keys with "threads" threads to "full", a dense full sf sketch on the host, and update
-	 * "slim", its device part.  QB_NO_MEMORY, QB_TOTAL_OVERFLOW and QB_MISMATCH leave both
+	 * "slim", its device part.  QB_NO_MEMORY, QB_TOTAL_OVERFLOW and QB_MISMATCH leave all counts
 	 * unchanged.  After QB_DEVICE_ERROR "full" has all keys or none of them, and "slim" must be
 	 * loaded again.
 	 */

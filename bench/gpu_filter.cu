@@ -5,10 +5,11 @@
  *	gpu_filter [section ...]		sizes bloom host
  *
  * Prints lines with tabs: section, bytes of the filter, what, figure, unit.  Frequency filters have
- * k = 267 and p for f = 1000 (balanced, 10 %).  In section "sizes" the rows are the design load of
+ * k = 267 and p for f = 1000 (balanced, 10 %).  In section "sizes", the rows are the design load of
  * the filter, but at most 2^28 rows.  Each run inserts into an empty filter, because a fuller filter
- * has fewer bits to set.  Times are medians of RUNS runs between two events.  In section "host" rows
- * and keys are in host memory, times are by the host's clock, and all runs insert into one filter.
+ * has fewer bits to set.  Times are medians of RUNS runs between two events.  In section "host",
+ * rows and keys are in host memory, the host's clock measures times, and all runs insert into one
+ * filter.
  *
  * The ceilings are random 4-byte reads a second and random atomicOr a second, past L1, on a table
  * of the filter's size.  A row draws k p + 1 random numbers and sets k p bits, on average.  The
@@ -17,7 +18,7 @@
  *
  * Sections "sizes" and "bloom" compare the bits of filters, and up to KEYS answers, with the CPU's.
  * The paper's insertion draws other random numbers, so only the number of its set bits is compared,
- * within 1 %.  After a difference the program ends with status 1.
+ * within 1 %.  A difference makes the program end with status 1.
  *
  * bench/gpu_filter.cu
  */

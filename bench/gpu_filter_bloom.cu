@@ -63,7 +63,7 @@ look_up(qf_cuda_filter *f, const qf_filter *cpu, const char *what, uint64_t coun
 	must_agree("bloom", cpu->params.m / 8, name, agree);
 }
 
-/* Time lookups of "count" keys, after "keys" distinct keys were inserted. */
+/* Measure lookups of "count" keys, after "keys" distinct keys were inserted. */
 static void
 look_up_all(qf_cuda_filter *f, const qf_filter *cpu, uint64_t count, uint64_t keys)
 {

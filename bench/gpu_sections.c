@@ -59,7 +59,7 @@ section_device(void)
 	free(pageable);
 }
 
-/* Time direct inserts and queries of all structures by table size, with uniform keys. */
+/* Measure direct inserts and queries of all structures but sf by table size, with uniform keys. */
 void
 section_sizes(void)
 {
@@ -77,7 +77,7 @@ section_sizes(void)
 	}
 }
 
-/* Time bulk inserts and direct inserts. */
+/* Measure bulk inserts and direct inserts. */
 void
 section_bulk(void)
 {
@@ -96,8 +96,8 @@ section_bulk(void)
 }
 
 /*
- * Time batches of 2^20 to KEYS keys into tables of 4 GB, to find the size from which bulk inserts
- * are faster than direct inserts.
+ * Measure batches of 2^20 to KEYS keys for tables of 4 GB, to find the size from which bulk
+ * inserts are faster than direct inserts.
  */
 void
 section_batches(void)
@@ -116,7 +116,7 @@ section_batches(void)
 			}
 }
 
-/* Time inserts and queries of skewed keys. */
+/* Measure inserts and queries of skewed keys. */
 void
 section_skew(void)
 {
@@ -143,8 +143,8 @@ section_skew(void)
 }
 
 /*
- * Time comparisons that the authors left open: depths, and sequential access.  section_sizes()
- * times random access.
+ * Measure what the authors left open: depths, and sequential access.  section_sizes() measures
+ * random access.
  */
 void
 section_depth(void)
@@ -189,7 +189,7 @@ run_host_query(void *argument)
 	CHECK(qs_cuda_query(h->sk, h->key, h->keys, h->estimate) == QB_OK);
 }
 
-/* Time inserts from pinned and from pageable host memory, and queries from pinned memory. */
+/* Measure inserts from pinned and from pageable host memory, and queries from pinned memory. */
 void
 section_host(void)
 {
@@ -251,7 +251,7 @@ check_sf(host_job *h)
 	free(cpu);
 }
 
-/* Time inserts into sf on the host, and queries on the device. */
+/* Measure inserts into sf on the host, and queries on the device. */
 void
 section_sf(void)
 {

@@ -5,8 +5,8 @@
  *	gpu_sets [section ...]		enron orkut twitter large zipf zipf5 single figure6 product
  *
  * Prints lines with tabs: section, what, figure, unit.  Each count is compared with the CPU's
- * count, or with another method's count if the CPU would take too long.  After a difference the
- * program ends with status 1.
+ * count, or with another method's count if the CPU would take too long.  A difference makes
+ * the program end with status 1.
  *
  * bench/gpu_sets.cu
  */
@@ -283,8 +283,8 @@ check_methods(qs_cuda *gpu, const char *section, const qset_collection *c, qset_
 }
 
 /*
- * Time all work from the collection in host memory to the pairs in host memory.  Returns the number
- * of pairs.
+ * Measure the time from the collection in host memory to the pairs in host memory.  Returns the
+ * number of pairs.
  */
 static uint64_t
 end_to_end(qs_cuda *gpu, const qset_collection *c, qset_cuda_request r, qset_pair *out,

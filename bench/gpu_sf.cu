@@ -6,7 +6,7 @@
  * of buckets, so no counter needs an atomic operation.  Each piece of a batch takes three steps:
  *
  *	1. each thread hashes its slice of the keys, and counts the keys by owner;
- *	2. each thread copies its keys to the array of their owner;
+ *	2. each thread copies the hashes of its keys into an array that is sorted by owner;
  *	3. each owner adds its keys with the structure's own add(), BATCH keys at a time.  While
  *		the buckets of these keys are in the cache, the owner copies the slim bucket of
  *		each key, with the bucket's number, to pinned memory.
@@ -16,7 +16,7 @@
  * This program collects the slim buckets of a piece's keys in a buffer, the slot.  All buckets of a
  * slot are transferred together, while the next keys are added.
  *
- * This is the paper's insertion, for tests and benchmarks.  Inside PostgreSQL the CPU makes sf
+ * This is the paper's insertion, for tests and benchmarks.  Inside PostgreSQL, the CPU makes sf
  * sketches, and only their slim tables are copied to the device, for lookups.
  *
  * Bytes copied to the device for each key: 4 for the bucket's number, and 32 (wide: 64) of

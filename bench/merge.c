@@ -3,8 +3,8 @@
  *		"make bench-merge": speed of merging multilevel and sub_warp sketches.
  *
  * Source and target of a merge are copies that were made from serialized bytes at an odd address.
- * The target has "parts" times the source's weight.  Each round times four operations: a merge; a
- * subtraction, which restores the target; a fold of a copy to half its size; and a hundred merges
+ * The target has "parts" times the source's weight.  Each round measures four operations: a merge;
+ * a subtraction, which restores the target; a fold of a copy to half its size; and a hundred merges
  * into a copy, as in aggregates, which read the sum only at the end.  The structures run
  * alternately.  Each round gives a ratio, and the median of all rounds is reported.  The last
  * columns are ratios to the floor, the time of a loop that only reads and writes as many bytes as

@@ -166,7 +166,7 @@ generated(const stream *s)
 #define WORDS "apt-cache dumpavail 2>/dev/null | tr -s '[:space:],|()' '\\n' | grep ."
 
 /*
- * Print a table of the errors of estimates for the words of "apt-cache dumpavail", if it prints
+ * Write a table of the errors of estimates for the words of "apt-cache dumpavail", if there are
  * any.  accuracy.md mentions some of these errors.
  */
 static void

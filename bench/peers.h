@@ -5,8 +5,8 @@
  * All structures have the same input and the same number of bytes.  The bytes include everything
  * that a structure needs to count more rows and to answer: counters, fingerprints, keys of 8 bytes,
  * and the hash table that finds keys (peers_list.h).  The bytes do not include headers of fixed
- * size or memory that is only used while a batch is added.  A qtop's bytes are those of a stored
- * qtop (peers_ours.c).
+ * size or memory that is only used while a batch is added.  A qtop's bytes are the bytes of its
+ * tables and of its stored entries (peers_ours.c).
  *
  * The structures of other papers are plain references for measurements, with counters of at most 4
  * bytes, so the total weight must be less than 2^32.  All of these references accept weights, even
@@ -196,7 +196,7 @@ extern uint32_t peer_right(const stream *s, const peer_entry *entry, uint32_t en
 /* Return the weight of a key in the stream; 0: the stream lacks the key. */
 extern int64_t peer_truth(const stream *s, uint64_t key);
 
-/* ---- the tables of docs/engineering/accuracy.md ---- */
+/* ---- the parts of accuracy_peers() ---- */
 
 /* peers_top.c: the most frequent keys, and the bounds of their weights. */
 extern void peers_top(const stream *zipf);

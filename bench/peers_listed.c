@@ -2,7 +2,7 @@
  * peers_listed.c
  *		A sketch with a list of the k keys that had the largest estimates.
  *
- * A sketch does not store its keys.  Usually a heap of k keys is added to the sketch: each added
+ * A sketch does not store its keys.  Usually, a heap of k keys is added to the sketch: each added
  * key is estimated, and enters the heap if its estimate is greater than the least estimate in the
  * heap.  This file estimates keys after each batch of rows, not after each row.  The list and the
  * sketch together have the given bytes.

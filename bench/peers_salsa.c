@@ -2,8 +2,8 @@
  * peers_salsa.c
  *		SALSA: Count-Min with counters that merge with their neighbours.
  *
- * Each of d rows has counters of one byte.  A counter that overflows merges with its neighbour to a
- * counter of two bytes, and a counter of two bytes to a counter of four bytes.  The merged counter
+ * Each of d rows has counters of one byte.  A counter that overflows merges with its neighbour, to
+ * a counter of two bytes and, after the next overflow, of four bytes.  The merged counter
  * has the larger of both values (Ben Basat, Einziger, Mitzenmacher and Vargaftik, "SALSA:
  * Self-Adjusting Lean Streaming Analytics", 2021: maximum merge, simple encoding).  Each byte has a
  * bit for merges.  The bit of the first byte of a pair is set if the pair has merged.  The bit of
@@ -11,7 +11,7 @@
  *
  * Estimates are never below the true weight, and never above the estimates of a Count-Min sketch
  * whose counters are the groups of four bytes.  Merging by the larger value makes removals
- * impossible.  With conservative update only counters below estimate + w are raised.
+ * impossible.  With conservative update, only counters below estimate + w are raised.
  *
  * Total weights must stay below 2^32.
  *

@@ -12,7 +12,7 @@
  * authors' SublimeCMS.hpp, github.com/n3slami/Sublime).
  *
  * Counters are exact, so estimates equal the estimates of a Count-Min sketch with the same number
- * of counters.  In this file the bytes are given, so the table does not grow with the stream, and
+ * of counters.  In this file, the bytes are given, so the table does not grow with the stream, and
  * the layout is fixed, as in the authors' SublimeCMSNoTuning.hpp.in.  The input determines how many
  * counters fit and, by the authors' rule, how many counters a chunk has and how long stubs are.
  * After all rows, the authors' table of this size would have this layout, too.  A key's counters

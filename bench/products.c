@@ -6,7 +6,7 @@
  * are drawn from the same frequencies on both days (like days), or each key has another key's
  * frequency on the second day (unlike days).  The second moment is the product of one day with
  * itself.  Three claims must hold.  The mean error is 0 within chance, except for thread, whose
- * estimate is a median.  For uniform keys the standard error differs by at most a fifth from the
+ * estimate is a median.  For uniform keys, the standard error differs by at most a fifth from the
  * root mean square of the errors.  For each distribution of keys, at least 0.57 of the estimates
  * are within one standard error, and at least 0.88 are within two.  A normal distribution would
  * have 0.68 and 0.95, but errors that mostly come from single pairs of heavy keys are not normal.

@@ -2,8 +2,8 @@
 
 \i timing.sql
 
--- For a target "at most" the ratio is time / rival's time, for "at least" it is
--- rival's time / time.  In each turn the query runs right before its rival,
+-- For a target "at most", the ratio is time / rival's time.  For a target "at least", it is
+-- rival's time / time.  In each turn, the query runs right before its rival,
 -- because the speed of a shared machine changes.  The median of all turns'
 -- ratios counts.
 CREATE TABLE benchmarks (
@@ -14,8 +14,8 @@ CREATE TABLE benchmarks (
     bound    text,                      -- <= or >=
     target   numeric,
     holds    text DEFAULT 'SELECT true', -- a query that is true if the result is right
-    settings text[] DEFAULT '{}',       -- name, value, ... for both
-    rival_settings text[] DEFAULT '{}'  -- further ones of the rival
+    settings text[] DEFAULT '{}',       -- name, value, ... for query and rival
+    rival_settings text[] DEFAULT '{}'  -- further settings for the rival
 );
 CREATE TABLE timings (id int, ms float8, rival_ms float8);
 

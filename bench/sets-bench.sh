@@ -2,8 +2,8 @@
 #
 # Runs the benchmark of the sets family and writes docs/engineering/sets-performance.md, except
 # the tables that "make sets-joins" and "make sets-bench-sql" write.  The section "targets" is
-# printed, not written.  With names of sections as arguments, prints these sections and writes
-# nothing.
+# printed, not written.  With names of sections as arguments, prints these sections and leaves
+# the page unchanged.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -6,9 +6,9 @@
 #
 #	ROWS (10000000)     rows of which a collection is built
 #	DRAWS (10000000)    draws for each of the two stored arrays
-#	TURNS (5)           runs of each query, except those of kosarak
+#	TURNS (5)           runs of each query, except the queries of kosarak
 #	DUCKDB              a folder with node_modules/@duckdb/node-api (default: installed by npm)
-#	QSKETCH_DATA (../shared/data)  where kosarak is
+#	QSKETCH_DATA (../shared/data)  folder of the file of kosarak
 #	DUCKDB_ALL (no)     yes: DuckDB also finds the pairs of all sessions, which takes minutes
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"

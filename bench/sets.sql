@@ -1,6 +1,6 @@
 -- Compares the sets family inside PostgreSQL with its rivals.  sets.sh runs this script.
 -- $SESSIONS is the file of kosarak, :rows and :draws are the numbers of rows and
--- draws, and each query runs :turns times, except those of kosarak.
+-- draws, and each query runs :turns times, except the queries of kosarak.
 --
 -- Prints a Markdown table, and checks every result.
 

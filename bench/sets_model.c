@@ -19,7 +19,7 @@
 typedef struct tally
 {
 	int cases;
-	int right; /* number of choices that take at most 1.1 times the least time */
+	int right; /* number of choices at most 1.1 times as slow as the best possible choice */
 	double worst;
 } tally;
 

@@ -2,7 +2,7 @@
  * sets_prefix.h
  *		The common code of AllPairs and PPJoin: ordered sets, an index of prefixes, verification.
  *
- * AllPairs and PPJoin are compared with qsketch's all pairs.  Of src/sets they use only the
+ * AllPairs and PPJoin are compared with qsketch's all pairs.  Of src/sets, they use only the
  * collection and the filter, whose least Jaccard index is a fraction.  The common code follows
  * Xiao, Wang, Lin and Yu, "Efficient Similarity Joins for Near Duplicate Detection" (WWW 2008):
  *

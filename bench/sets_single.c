@@ -1,6 +1,6 @@
 /*
  * sets_single.c
- *		Speed of the paper's methods for one pair of sets (its Fig. 6).
+ *		Speed of the paper's methods for one pair of sets (the paper's Fig. 6).
  *
  * bench/sets_single.c
  */

@@ -9,7 +9,7 @@
 #include "sketch/params.h"
 #include "theory.h"
 
-#define COUNTS     128   /* Poisson counts from this one on are neglected */
+#define COUNTS     128   /* Poisson counts from COUNTS on are neglected */
 #define NEGLIGIBLE 1e-13 /* smaller chances are neglected */
 
 /* ---- Poisson and binomial numbers ---- */

@@ -9,8 +9,8 @@ CREATE EXTENSION qsketch;
 \i timing.sql
 
 -- Two million requests of 200,000 addresses; few addresses have many requests.  A request has 40
--- bytes to 400 kB, evenly distributed over the orders of magnitude.  The requests of an address
--- mostly have the same order of magnitude.
+-- bytes to 400 kB, roughly evenly distributed over the orders of magnitude.  The requests of an
+-- address mostly have the same order of magnitude.
 SELECT setseed(0.42) \g /dev/null
 CREATE UNLOGGED TABLE log AS
     SELECT ip, (40 * exp((0.75 * (hashint8(ip) + 2147483648) / 4294967296 + 0.25 * random()) * ln(1e4)))::bigint AS bytes

@@ -149,7 +149,7 @@ gather(qs_cuda_copy *c, qs_cuda_run *run, uint32_t runs, const uint64_t **key)
  * loads are in flight.  Neighbouring threads test neighbouring rows, so loads are coalesced.
  */
 
-/* Number of rows of a thread.  Its row i is row threadIdx.x + i * QS_BLOCK of the tile. */
+/* Number of rows of a thread.  Row i of a thread is row threadIdx.x + i * QS_BLOCK of the tile. */
 #define ROWS_EACH (QB_TILE_ROWS / QS_BLOCK)
 
 /* The values of a column. */
@@ -338,7 +338,7 @@ bring_rows(const qs_cuda_copy_rows *rows, uint32_t chunks, uint64_t keys, uint64
  * memory.  The old value of the counter is the offset of the block's keys.  Blocks run in any
  * order, so the order of keys varies between executions.  A warp writes its keys to consecutive
  * addresses.  The second number of a pair is the value of a tested column in the same row.  For
- * pairs each warp, not each block, adds to the counter.
+ * pairs, each warp, not each block, adds to the counter.
  *
  * Floor: each row reads 8 bytes per tested column.  Each key reads 8 bytes and writes 8 bytes.
  * Each pair reads 16 bytes and writes 16 bytes.
@@ -463,11 +463,11 @@ select_pairs(const qs_cuda_copy_rows *rows, uint32_t tested, const uint64_t **ke
  * ---- copying the keys of the rows that pass, ordered by group ----
  *
  * Two passes read the tiles.  The first pass counts the rows of each group, per block in shared
- * memory.  From these counts the host computes where the keys of each group begin.  In the second
- * pass a block counts the rows of a tile by group.  For each group an atomic addition reserves the
- * output for these rows.  The order of keys within a group varies between executions.
+ * memory.  From these counts, the host computes where the keys of each group begin.  In the second
+ * pass, a block counts the rows of a tile by group.  For each group, an atomic addition reserves
+ * the output for these rows.  The order of keys within a group varies between executions.
  *
- * Floor: in each pass a row reads 8 bytes per tested column; the grouping column is a tested
+ * Floor: in each pass, a row reads 8 bytes per tested column; the grouping column is a tested
  * column.  Each key reads 8 bytes and writes 8 bytes.
  */
 

@@ -5,7 +5,7 @@
  *
  * An event is a list entry that adds 1 to a counter.  The events of lists of 32 and more entries
  * are distributed evenly over the block's warps.  Most lists are shorter, and their events are
- * distributed over the lanes of one warp.  With "tail" only columns behind the row are counted.
+ * distributed over the lanes of one warp.  With "tail", only columns behind the row are counted.
  * Their entries follow the row's entry in each list.
  *
  * Counters have 4 bytes, because atomicAdd() does not support smaller integers.  If the counters of

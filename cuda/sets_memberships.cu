@@ -281,7 +281,7 @@ __launch_bounds__(QS_BLOCK)
 	});
 }
 
-/* Number the rows, sort them, and compute offsets and ranks. */
+/* Make the word of each row, sort the words, and compute offsets and ranks. */
 static qb_status
 make_sets(qset_cuda_memberships *m, sorter *s)
 {

@@ -184,8 +184,8 @@ take_head(heads &h, uint32_t &common)
 }
 
 /*
- * Merge a piece of the path, and advance both sides behind it.  Returns the number of common
- * elements in this lane's slice.
+ * Merge a piece of the path, and advance both sides to the end of the piece.  Returns the number of
+ * common elements in this lane's slice.
  */
 __device__ __forceinline__ uint32_t
 merge_piece(side *a, side *b, uint32_t steps)

@@ -20,7 +20,7 @@
 
 /*
  * Least number of resident blocks of 1024 threads per multiprocessor, for which the compiler limits
- * the registers.  It is 2 if multiprocessors run 2048 threads.
+ * the registers.  It is 2 only if multiprocessors run 2048 threads.
  */
 #if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ % 100 == 0 && __CUDA_ARCH__ <= 1000)
 #define BLOCKS_LEAST 2
@@ -34,7 +34,7 @@
  * ---- choosing and writing the pairs of a row ----
  *
  * The best "top" pairs of a row are selected by a 64-bit number, one digit after another.  The
- * number orders pairs by the Jaccard index, as qset_pair_better() does.
+ * number orders pairs by the Jaccard index, as qset_pair_better() does for QSET_BY_JACCARD.
  */
 
 #define DIGIT 256
@@ -139,7 +139,7 @@ find_cut(const task &t, const unit &u, const uint32_t *counter)
 		want = left;
 		if (ends)
 			return { false, prefix << shift, UINT32_MAX };
-		__syncthreads(); /* all threads have read the digits before they are cleared */
+		__syncthreads(); /* all threads have read "chosen" and "left" before the next round */
 	}
 	return { false, prefix, want };
 }

@@ -38,7 +38,7 @@ struct qset_cuda_pairs
 	qset_cuda_request request;
 	const qset_cuda_sets *columns;
 	bool tail;
-	qset_rows rows; /* how rows are counted and their pairs written */
+	qset_rows rows; /* how rows are counted, and how their pairs are written */
 	qset_rows sums; /* "top" with many columns: how the lists are first added to the strip */
 	qset_bits bits;
 	qset_strip strip;
@@ -552,8 +552,8 @@ is_over(const qset_cuda_pairs *p)
 }
 
 /*
- * Start the next strip without waiting, if there is one, unless the last strip still runs or has
- * pairs left.
+ * Start the next strip, if any strip is left, and do not wait for it.  Does nothing while the last
+ * strip still runs or has pairs left.
  */
 static qb_status
 start_next(qset_cuda_pairs *p)

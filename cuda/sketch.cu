@@ -313,7 +313,7 @@ loose_buckets(const qs_cuda_sketch *sk, uint64_t keys, bool bulk)
 	return bulk ? threads : (wanted < threads ? wanted : threads) / 32;
 }
 
-/* Return an upper limit of the unused high buckets of all launches of qs_cuda_prepare(). */
+/* Return an upper limit of the high buckets that all launches for these keys leave unused. */
 static uint64_t
 loose_of_pieces(const qs_cuda_sketch *sk, uint64_t keys, uint64_t piece)
 {
@@ -336,9 +336,10 @@ owners_of(const qs_cuda_sketch *sk)
 }
 
 /*
- * True if enough high buckets are allocated for a launch.  Earlier launches can have taken
- * high_bound high buckets.  Each bucket that can need a high bucket may take one (owners_of()).  In
- * addition, the launch may leave "loose" high buckets unused (loose_buckets()).
+ * True if enough high buckets are allocated for a launch.  high_bound counts the high buckets taken
+ * when the host last read their number, and the high buckets that later launches may have left
+ * unused.  In addition, each bucket that can need a high bucket may take one (owners_of()), and
+ * this launch may leave "loose" high buckets unused (loose_buckets()).
  */
 bool
 qs_has_high_room(const qs_cuda_sketch *sk, uint64_t loose)
@@ -368,8 +369,8 @@ qs_make_high_room(qs_cuda_sketch *sk, uint64_t loose)
 }
 
 /*
- * Allocate the high buckets for a launch.  Reads the number of high buckets taken only if its upper
- * limit, high_bound, leaves too few free high buckets.
+ * Allocate the high buckets for a launch.  Reads the number of high buckets taken only if the upper
+ * limits in qs_has_high_room() leave too few free high buckets.
  */
 static qb_status
 reserve_high(qs_cuda_sketch *sk, uint64_t loose)
@@ -429,10 +430,10 @@ qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys, uint64_t piec
  */
 
 /*
- * Allocate zeroed memory for all live high buckets.  *live becomes its capacity in high buckets.
- * A bucket has at most one high bucket, so one high bucket per bucket is enough.  If their memory
- * exceeds UNCOUNTED_BYTES or is not free, the function counts the live high buckets, and waits for
- * the count.
+ * Allocate zeroed memory for all live high buckets.  *live becomes the capacity of this memory in
+ * high buckets.  A bucket has at most one high bucket, so one high bucket per bucket is enough.  If
+ * that memory would exceed UNCOUNTED_BYTES or is not free, the function counts the live high
+ * buckets, and waits for the count.
  */
 static qb_status
 room_for_live(qs_cuda_sketch *sk, uint64_t *live, uint8_t **extra)

@@ -75,7 +75,7 @@ struct qs_cuda_sketch
 	qs_view view;
 	size_t table_bytes;
 	size_t extra_bytes;
-	uint64_t high_bound;        /* multilevel: upper limit of the number of high buckets taken */
+	uint64_t high_bound;        /* multilevel: a number of high buckets, see qs_has_high_room() */
 	uint64_t high_room;         /* multilevel: number of high buckets allocated */
 	uint64_t ever;              /* multilevel: weight of all keys that may have been added */
 	cudaEvent_t read_ready;     /* event: the tables can be read; NULL: never prepared */
@@ -103,9 +103,9 @@ qs_high_bytes(bool wide)
 /*
  * Prepare a sketch for more weight: check for overflow, widen counters, and allocate high buckets;
  * see qs_prepare().  "weight" is the weight of "keys" keys, which are added in pieces of at most
- * "piece" keys.  All launches for these keys together have enough high buckets, so that none of
- * them runs out of memory when other keys were already added.  If "keys" is 0, "weight" is the
- * total of a sketch to be merged.
+ * "piece" keys.  All launches for these keys together have enough high buckets, so no launch runs
+ * out of memory after an earlier launch has added some of the keys.  If "keys" is 0, "weight" is
+ * the total of a sketch to be merged.
  */
 extern qb_status qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys, uint64_t piece);
 
@@ -168,7 +168,10 @@ extern qb_status qs_insert_fastest(qs_cuda_sketch *sk, const qs_batch *b);
  */
 extern bool qs_wants_bulk(const qs_cuda_sketch *sk, uint64_t count);
 
-/* Return the largest number of launches by which qs_insert_fastest() adds this many keys. */
+/*
+ * Return the largest number of launches by which qs_insert_fastest() adds this many keys to a
+ * multilevel sketch.
+ */
 extern uint64_t qs_fastest_launches(const qs_cuda_sketch *sk, uint64_t count);
 
 #endif

@@ -58,8 +58,8 @@ extern "C"
 	extern qb_status qs_cuda_prepare_read(qs_cuda_sketch *sketch);
 
 	/*
-	 * False while the work of qs_cuda_prepare_read() is queued or runs.  qs_cuda_freeze() would
-	 * then wait for this work, and for earlier work of other requests.
+	 * False while the work of qs_cuda_prepare_read() is queued or runs.  qs_cuda_freeze() or
+	 * qs_cuda_read() would then wait for this work, and for earlier work of other requests.
 	 */
 	extern bool qs_cuda_read_is_ready(qs_cuda_sketch *sketch);
 
@@ -98,7 +98,7 @@ extern "C"
 #define QS_CUDA_TOGETHER 16
 
 	/*
-	 * Add several arrays of keys from host memory by one launch.  Either all arrays have weights or
+	 * Add several arrays of keys from host memory as one batch.  Either all arrays have weights or
 	 * no array has weights.  The errors are as for qs_cuda_insert().  QB_NO_MEMORY also means
 	 * that the arrays do not fit into a staging slot together.
 	 */

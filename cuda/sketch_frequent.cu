@@ -34,7 +34,7 @@ struct qs_cuda_frequent
 	bool started;               /* "least" is set, and keys are counted */
 	bool broken;                /* only a part of a batch was counted, because of an error */
 	uint8_t *table;             /* has table_bytes() bytes; NULL: the keys were collected */
-	qs_frequent_key *collected; /* NULL: nothing was collected */
+	qs_frequent_key *collected; /* NULL: nothing was collected, or all keys were read */
 	uint64_t count;             /* number of collected keys */
 };
 
@@ -51,8 +51,8 @@ struct counting
 };
 
 /*
- * Return the bytes of the table, of the largest dropped estimate, and of the number of samples of
- * each step (qs_step_of()).
+ * Return the bytes that three things take together: the table, the largest dropped estimate, and
+ * for each step the number of its samples (qs_step_of()).
  */
 static size_t
 table_bytes(const qs_cuda_frequent *f)

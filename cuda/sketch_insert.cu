@@ -230,7 +230,7 @@ reserve_high(const group_list *list)
 	return QB_OK;
 }
 
-/* Add the numbers of keys to the sketches' "ever", or subtract them again. */
+/* If "added" is true, add the numbers of keys to the sketches' "ever".  If not, subtract them. */
 static void
 count_ever(const group_list *list, bool added)
 {

@@ -85,8 +85,8 @@ template <bool WEIGHTED> struct qs_walk
 	bool active, ones, skewed;
 
 	/*
-	 * A walk from key "first" on.  Each step has 32 keys.  From the begin of a step to the begin of
-	 * the next step there are "keys" keys.
+	 * A walk from key "first" on.  Each step has 32 keys.  The next step begins "keys" keys behind
+	 * the beginning of this step.
 	 */
 	__device__ __forceinline__
 	qs_walk(const qs_view &v, const qs_batch &b, uint64_t first, uint64_t keys)

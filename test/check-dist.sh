@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# Checks that a source archive is complete: unpacks, builds and installs the archive, and runs
-# two SQL tests on a throw-away server.
+# Checks that a source archive is complete: unpacks, builds and installs the archive, runs two SQL
+# tests on a throw-away server, and runs check-release.pl.
 #
 #	test/check-dist.sh ARCHIVE.zip
 set -eu -o pipefail

@@ -62,7 +62,7 @@ sql() {
 	as_server psql -XAtqp "$first_port" -v ON_ERROR_STOP=1 "$@"
 }
 
-# results TABLE: prints a line "NAME|RESULT" for each expression over that table.
+# results TABLE: prints a line "NAME|RESULT" for each expression over the table.
 results() {
 	grep -v '^--' "$SERVER_HOME/citus/expressions.txt" | grep . |
 		awk -F '\t+' -v t="$1" -v q="'" '{ gsub(/@T@/, t)

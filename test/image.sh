@@ -7,7 +7,7 @@
 # Runs the commands of the stages for the CPU (WITH_CUDA=yes: for CUDA) in a throw-away copy of the
 # image's release.  The script needs what chroot.sh needs.  It copies the installed files, as the
 # last stage does, into another copy of the release that has only the server, and makes a sketch in
-# this server.  With CUDA qsketch is preloaded, and finds no GPU.  CUDA_HOME names the toolkit of
+# this server.  With CUDA, qsketch is preloaded, and finds no GPU.  CUDA_HOME names the toolkit of
 # this machine.  The base images are not tested.
 set -eu -o pipefail
 cd "$(dirname "$0")/.."

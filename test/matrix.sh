@@ -3,7 +3,7 @@
 # Tests every supported major version of PostgreSQL, each in a throw-away copy of a release that has
 # it (chroot.sh), and prints a table of the results.
 #
-#	test/matrix.sh [VERSION...]        all versions without arguments
+#	test/matrix.sh [VERSION...]        default: all versions
 #
 # If VERSION is the name of a release, the PostgreSQL of that release is tested.  The steps are
 # "not run" if the copy of a release cannot be made, or PostgreSQL cannot be installed.

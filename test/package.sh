@@ -23,7 +23,7 @@ files() {
 }
 
 # Makes the source tree of the package and its orig archive.  The tree has a debian/control for the
-# installed PostgreSQL versions.
+# PostgreSQL versions of PG_SUPPORTED_VERSIONS.
 unpack() {
 	local tree=build/deb/qsketch-$version
 	rm -rf build/deb

@@ -167,7 +167,7 @@ server_crashes() {
 }
 
 # not_ok LOG TEST...: prints the tests for which pg_regress did not say "ok".  Up to PostgreSQL
-# 15 pg_regress prints a format of its own; later versions print TAP.
+# 15, pg_regress prints a format of its own; later versions print TAP.
 not_ok() {
 	local log=$1 name
 	shift

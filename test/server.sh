@@ -14,11 +14,11 @@
 #	                        emulates a GPU, and auto uses the real GPU; default: DEFAULT
 #	as_server COMMAND...    run as the user who owns the server
 #
-# Nothing is installed into the system.  PostgreSQL finds its libraries relative to its programs, so
-# a copy of both under $SERVER_ROOT is a complete server.  The script needs no root.  If root runs
-# it, the server runs as "nobody", since PostgreSQL refuses root.  "nobody" may not be able to read
-# the source tree, so files that the server needs are copied to $SERVER_ROOT or below.  At exit,
-# the script always stops the server and removes all of its files.
+# server_stage installs nothing into the system.  PostgreSQL finds its libraries relative to its
+# programs, so a copy of both under $SERVER_ROOT is a complete server.  The script needs no root.
+# If root runs it, the server runs as "nobody", since PostgreSQL refuses root.  "nobody" may not be
+# able to read the source tree, so files that the server needs are copied to $SERVER_ROOT or below.
+# At exit, the script always stops the server and removes all of its files.
 #
 # Environment: PG_CONFIG (which PostgreSQL), TMPDIR, QSKETCH_TEST_CONF (a file of further lines for
 # postgresql.conf), QSKETCH_BUNDLE (an archive made by "make bundle", to be used instead of

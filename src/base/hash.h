@@ -3,10 +3,10 @@
  *		The hash of a fingerprint, indexes computed from the hash, and the type of a value's keys.
  *
  * Sketches and filters receive each key as a 64-bit fingerprint.  The fingerprint is the key itself
- * if the key is a number of at most 64 bits, else a 64-bit hash.  One full-avalanche mix of the
- * fingerprint gives the hash hv, from which all indexes are computed.  An index below n is the high
- * part of a product, (hv * n) >> 64.  So indexes 2i and 2i + 1 both become index i if n is halved.
- * Further indexes come from a second mix of hv.
+ * as a number, for example for integers, or a 64-bit hash of the key.  One full-avalanche mix of
+ * the fingerprint gives the hash hv, from which all indexes are computed.  An index below n is the
+ * high part of a product, (hv * n) >> 64.  So indexes 2i and 2i + 1 both become index i if n is
+ * halved.  Further indexes come from a second mix of hv.
  *
  * The code uses no floating point, so CPU and GPU compute the same bits.
  *

@@ -18,7 +18,7 @@ typedef enum qb_status
 	QB_OK = 0,
 
 	/* operations */
-	QB_NO_MEMORY,      /* the caller's allocator returned NULL */
+	QB_NO_MEMORY,      /* the caller's allocator returned NULL, or a device has too little memory */
 	QB_TOTAL_OVERFLOW, /* total weight would exceed 2^63 - 1 */
 	QB_UNDERFLOW,      /* weights would be removed that were never added */
 	QB_MISMATCH,       /* arguments do not match, for example in types of keys; nothing changed */
@@ -77,7 +77,7 @@ extern const char *qb_status_text(qb_status status);
  * Long loops call pause regularly, unless pause is NULL.  pause may jump out of the function,
  * because the caller owns all memory.  alloc may jump out, too, if more than 4 MB are requested,
  * because zeroing so much memory takes long.  A function that changes a value says in which state a
- * jump leaves the value.  All other functions leave values unchanged.
+ * jump leaves the value.  A jump out of any other function leaves all values unchanged.
  */
 typedef struct qb_memory
 {

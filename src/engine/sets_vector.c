@@ -12,10 +12,11 @@
  * branch chooses the set that advances, because the processor would often mispredict this branch.
  *
  * sets_avx512.c includes this file to compile it for AVX-512.  The AVX-512 table has three AVX2
- * functions.  qset_count32_vector() counts 4-byte elements.  A version for AVX-512 would not be
- * faster: it compares each element with twice as many elements, on fewer units of the processor.
- * qset_probe_vector() and qset_probe_sets_vector() look elements up in a bitmap.  Gathering 16
- * words takes as long as gathering eight words twice, and a small set fits into one vector of AVX2.
+ * functions.  qset_count32_vector() counts common 4-byte elements.  A version for AVX-512 would
+ * not be faster: it compares each element with twice as many elements, on fewer units of the
+ * processor.  qset_probe_vector() and qset_probe_sets_vector() look elements up in a bitmap.
+ * Gathering 16 words takes as long as gathering eight words twice, and a small set fits into one
+ * vector of AVX2.
  *
  * For NEON, count64() counts common 8-byte integers in vectors, but intersect64() is the plain
  * merge.  For four elements, count64() takes 33 instructions (GCC 12), and the plain merge takes

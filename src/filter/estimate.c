@@ -121,7 +121,7 @@ qf_relative_sd(const qf_scale *s, double frequency)
 	return sqrt(expm1(t - s->log_zero) / s->k) / t;
 }
 
-/* In a blocked filter a key sets only bits of one block. */
+/* In a blocked filter, a key sets only bits of one block. */
 double
 qf_distinct(const qf_filter *f)
 {

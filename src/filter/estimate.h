@@ -7,9 +7,9 @@
  *
  *	f = (ln z' - ln w) / |ln(1 - p)|
  *
- * How ln w is estimated.  Let "zeros" be the number of the key's k positions that are zero.  It is
- * binomial with mean k w.  The harmonic numbers H estimate the logarithm of w without bias, up to
- * the negligible sum over j > k of (1 - w)^j / j:
+ * ln w is estimated as follows.  Let "zeros" be the number of the key's k positions that are zero.
+ * It is binomial with mean k w.  The harmonic numbers H estimate the logarithm of w without bias,
+ * up to the negligible sum over j > k of (1 - w)^j / j:
  *
  *	E[H(k) - H(zeros)] = sum over j = 1 .. k of (1 - w)^j / j = -ln w
  *
@@ -17,9 +17,9 @@
  * f at k = 200.  If all positions are set, this logarithm is infinite.  qf_estimate_paper() then
  * counts half a zero position.
  *
- * How ln z' is estimated.  z' is estimated by the fraction z of zero bits in the whole filter.  z
- * includes the bits of the key, but w includes these bits, too.  With a = (1 - p)^f, the key's k
- * positions leave any bit zero with chance
+ * z' is estimated by the fraction z of zero bits in the whole filter.  The key's bits make z
+ * smaller than z', but they make w smaller by nearly the same factor.  With a = (1 - p)^f, the
+ * key's k positions leave any bit zero with chance
  *
  *	z = z' (1 - (1 - a) / m)^k
  *

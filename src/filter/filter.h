@@ -4,7 +4,7 @@
  *
  * A filter has m bits, all zero at first.  Each insertion sets each of its key's k positions with
  * probability p.  The number of set positions gives an estimate of the key's frequency
- * (estimate.h).  With p = 1 this number shows only whether the key was inserted.  Merging ORs the
+ * (estimate.h).  With p = 1, this number shows only whether the key was inserted.  Merging ORs the
  * bits, and no key can be removed.  params.h says which bits a row sets.
  *
  * A filter counts its rows only if each insertion is a new row.  A Bloom filter, and a filter whose
@@ -17,11 +17,11 @@
  * The engine must copy the bits back before a function of this file uses the bits.
  *
  * Explicit encoding: the positions of the set bits, in an open-addressing hash table.  Only owned
- * filters are explicit.  With more than qf_explicit_limit() positions the filter becomes dense, and
- * remains dense in memory.
+ * filters are explicit.  With more than qf_explicit_limit() positions, the filter becomes dense,
+ * and remains dense in memory.
  *
  * Dense encoding: words of 64 bits; position i is bit i % 64 of word i / 64.  A block of a blocked
- * Bloom filter is as long as a cache line.  In memory the blocks of all but small filters are
+ * Bloom filter is as long as a cache line.  In memory, the blocks of all but small filters are
  * aligned to cache lines.  Serialized bytes are not aligned, so a block of a view may cross two
  * lines.
  *
@@ -220,7 +220,7 @@ qf_explicit_add(qf_filter *f, const uint32_t *position, size_t count, size_t *do
  */
 extern bool qf_explicit_next(const qf_filter *f, uint64_t *at, uint32_t *position);
 
-/* Write the positions in ascending order; at most QF_EXPLICIT_MAX. */
+/* Write all positions, at most QF_EXPLICIT_MAX, in ascending order. */
 extern void qf_explicit_sorted(const qf_filter *f, uint32_t *out);
 
 /* Set set[i] to qf_count() of key i of an explicit filter. */

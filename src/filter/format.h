@@ -3,8 +3,8 @@
  *		The byte format of a filter, version 1, with its compact encoding; looking up a
  *		key in it.
  *
- * Little-endian: a header of 60 bytes and a body.  In PostgreSQL a varlena header of 4 bytes
- * precedes both, so the body starts at byte 64.
+ * Little-endian: a header of 60 bytes and a body.  In PostgreSQL, a varlena header of 4 bytes
+ * precedes this header, so the body starts at byte 64.
  *
  *	offset	bytes	field
  *	0		3		magic "QFL"
@@ -23,8 +23,8 @@
  *	48		8		q = (1 - p) * 2^64, 0: a Bloom filter
  *	56		4		set bits
  *
- * Body, compact: described below.  Body, dense: words of 8 bytes, bit i % 64 of word i / 64; bits
- * of the last word beyond m are zero.
+ * A compact body is described below.  A dense body has words of 8 bytes.  Position i is bit i % 64
+ * of word i / 64.  Bits of the last word beyond m are zero.
  *
  * The bits determine the encoding (below).  So parameters, keys, bits and number of rows determine
  * the bytes, whatever the encoding in memory is.
@@ -37,8 +37,8 @@
  *	encoding, m, set bits, length	m determines the length (dense), or m and the set bits bound
  *									the length (compact)
  *
- * qf_validate() compares the set bits with the body.  The caller compares family, collation and
- * text, since only the caller knows families.  Merges call qf_mergeable() first.
+ * qf_validate() compares the set bits with the body.  The caller checks that family, collation and
+ * text fit together, since only the caller knows families.  Merges call qf_mergeable() first.
  *
  * src/filter/format.h
  */
@@ -112,8 +112,8 @@ extern uint64_t qf_dense_size(const qf_params *p);
 extern uint64_t qf_group_table(const qf_params *p, uint64_t ones);
 
 /*
- * Set the bits of a compact view in "into".  If the pause function raises an error, only some of
- * the bits are set.
+ * Set the bits of a compact view in "into".  After QB_NO_MEMORY, or if the pause function raises an
+ * error, only some of the bits are set.
  */
 extern qb_status qf_unite_compact(qf_filter *into, const qf_filter *from);
 
@@ -127,7 +127,7 @@ extern qb_status qf_unite_compact(qf_filter *into, const qf_filter *from);
  *		set = qf_count_stored(&view, h, false, &source);
  *
  * For each position, or for the block, a dense filter is read at one offset, and a compact filter
- * at up to two.  In a compact filter the first read gives the begin and the end of a group's data,
+ * at up to two.  In a compact filter, the first read gives the begin and the end of a group's data,
  * and the second read gives the data.
  */
 
@@ -139,8 +139,9 @@ typedef struct qf_source
 } qf_source;
 
 /*
- * Return how many positions of h are set.  Only the filter's header was opened.  "all": the caller
- * needs only to know whether all positions are set, so reading may stop at the first zero bit.
+ * Return how many positions of h are set.  "view" needs only the filter's header.  "all": the
+ * caller needs only to know whether all positions are set, so reading may stop at the first zero
+ * bit.
  */
 extern uint32_t
 qf_count_stored(const qf_filter *view, uint64_t h, bool all, const qf_source *source);

@@ -2,7 +2,7 @@
  * merge.c
  *		Copies, merges, halves and queries filters in any encoding.
  *
- * Halving ORs bits 2i and 2i + 1 into bit i.  In a blocked filter it ORs blocks 2i and 2i + 1 into
+ * Halving ORs bits 2i and 2i + 1 into bit i.  In a blocked filter, it ORs blocks 2i and 2i + 1 into
  * block i.  When m is halved, a key's positions move with their bits (params.h).  So halving before
  * merging gives the same filter as halving after merging.
  *
@@ -229,8 +229,8 @@ qf_has(const qf_filter *f, uint64_t fingerprint)
 
 /*
  * Lookups read a map of the bits before the list of positions.  The bits are cut into ranges of
- * equal length, and the map says which ranges have a set bit.  At most QF_EXPLICIT_MAX ranges
- * have a set bit, so nearly all lookups of zero bits end at the map, without a search in the list.
+ * equal length, and the map says which ranges have a set bit.  At most one range in 16 has a set
+ * bit, so nearly all lookups of zero bits end at the map, without a search in the list.
  */
 #define MAP_LOG 18
 

@@ -10,7 +10,7 @@
 
 #define TWO_64 18446744073709551616.0
 
-/* The significant bits to which p and m are rounded. */
+/* The numbers of significant bits to which p and m are rounded. */
 #define P_DIGITS 24
 #define M_DIGITS 11
 
@@ -167,7 +167,8 @@ qf_params_make(qf_params *p, const qf_request *r)
 /*
  * Return the chance that k random bits of a block are all set after "throws" random bits were set.
  * The chance is the mean of the k-th power of the fraction of set bits.  The mean and the variance
- * of this fraction give the chance to second order (at most 0.3 % off, at a rate of 1e-9).
+ * of this fraction give the chance to second order.  With this chance, the result of
+ * qf_blocked_rate() is at most 0.3 % off, at a rate of 1e-9.
  */
 static double
 block_rate(double k, double throws)
@@ -182,7 +183,8 @@ block_rate(double k, double throws)
 }
 
 /*
- * Numbers of keys are skipped if their chance, relative to the greatest chance, is less than this.
+ * Numbers of keys in a block are skipped if their chance, relative to the greatest chance, is less
+ * than this.
  */
 #define NOTHING 1e-24
 

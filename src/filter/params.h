@@ -26,8 +26,8 @@
  *	paper		as the paper: fraction of wrong bits e = 0.1, k as given, p cut to three
  *				digits as in its Table 1
  *
- * A Bloom filter has k = -log2(rate), rounded.  In the standard layout m = -k n / ln(1 -
- * rate^(1/k)).  In the blocked layout the number of keys in a block is binomial, and full blocks
+ * A Bloom filter has k = -log2(rate), rounded.  In the standard layout, m = -k n / ln(1 -
+ * rate^(1/k)).  In the blocked layout, the number of keys in a block is binomial, and full blocks
  * cause more false positives than empty blocks save.  m is the least number for which the mean over
  * blocks (qf_blocked_rate()) is at most the requested rate.  Compared with the standard layout,
  * this m is 4 % larger at a rate of 1 %, 8 % at 0.1 %, 15 % at 0.01 %, 38 % at 1e-6, and 96 % at
@@ -186,10 +186,10 @@ qf_is_bloom(const qf_params *p)
  *	position j = mulhi64(mix64(h + (j + 1) * C), m)			j = 0 .. k - 1
  *
  * mulhi64() is the high part of the product, so halving m joins neighbouring bits.  In a blocked
- * Bloom filter all k positions are in one block of 512 bits, so that a key reads one cache line:
+ * Bloom filter, all k positions are in one block of 512 bits, so that a key reads one cache line:
  *
  *	block = mulhi64(h, m / 512)
- *	bit j of the block = 9 bits of mix64(h + (j / 7 + 1) * C), from bit 9 (j % 7) on
+ *	index of position j in the block = 9 bits of mix64(h + (j / 7 + 1) * C), from bit 9 (j % 7) on
  *
  * Halving m then joins neighbouring blocks.  A row has a stream of random numbers that depends only
  * on the nonce and the row:
@@ -207,7 +207,7 @@ qf_is_bloom(const qf_params *p)
  *			if g < QF_GAPS: set position j, j += 1
  *
  * Let s(i) = 2^64 P(gap > i).  So s(0) = q, and s(i + 1) = mulhi64(s(i), q).  The gap of a draw r
- * is the least i for which r >= s(i), but at most QF_GAPS.  After a gap of QF_GAPS the next draw
+ * is the least i for which r >= s(i), but at most QF_GAPS.  After a gap of QF_GAPS, the next draw
  * continues the gap, because the geometric distribution has no memory.  A row takes k p + 1 draws
  * on average, and up to k / QF_GAPS more draws if k > QF_GAPS.
  *

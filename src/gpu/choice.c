@@ -11,14 +11,14 @@
  * (docs/engineering/gpu-worker.md).
  *
  * The executor passes keys row by row, and then a process needs at least three times as long for a
- * key as with the column scan.  So in the same time such a process sends at most a third of the
+ * key as with the column scan.  So in the same time, such a process sends at most a third of the
  * keys.
  *
- * Making tables on a device and fetching them takes as long as adding a certain number of keys on
- * the CPU.  With fewer keys the state stays on the CPU.  Sketches of a parallel plan are merged on
- * the device and fetched once.  Filters are fetched by each process and merged by the CPU.  Part of
- * the time for making and fetching does not depend on the size of the tables.  The groups of a scan
- * need this part only once.
+ * Making tables on a device and fetching them takes time.  If adding the keys on the CPU takes less
+ * time, the state stays on the CPU.  Sketches of a parallel plan are merged on the device and
+ * fetched once.  Filters are fetched by each process and merged by the CPU.  Part of the time for
+ * making and fetching does not depend on the size of the tables.  The groups of a scan need this
+ * part only once.
  *
  * src/gpu/choice.c
  */

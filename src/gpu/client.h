@@ -34,8 +34,8 @@ typedef struct GpuTransfer
 	void (*ask)(const struct GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size);
 
 	/*
-	 * Reads a reply.  The transfer ends if the value is gone or a piece failed.  With "all_replies"
-	 * the transfer goes on, and this function checks GpuIsAnswer().
+	 * Reads a reply.  The transfer ends if the value is gone or a piece failed.  With
+	 * "all_replies", the transfer goes on, and this function checks GpuIsAnswer().
 	 */
 	void (*take)(const struct GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size);
 

@@ -208,8 +208,8 @@ GpuExactBest(const GpuRef *ref, int most, int *count)
  * about equal numbers of keys.  Their bounds are chosen from samples of all lists, by the number of
  * keys that each sample represents.
  *
- * The counts of a device have memory for at most piece_work keys (qs_device_ops).  A single device
- * needs at most memory for all keys.  With several devices, each device needs up to twice as much,
+ * The counts of a device have memory for at most piece_work keys (qs_device_ops).  For a single
+ * device, memory for all keys is enough.  Each of several devices needs up to twice as much memory,
  * because it stores its list and its range.  If device memory is short, the counts are smaller.
  * Chunks are not freed to get memory, because the chunks have the keys to be counted.
  */
@@ -391,7 +391,7 @@ serve_list(ExactValue *h, GpuSlot *slot)
 }
 
 /*
- * After its last chunk a device makes its list, while other devices still count.  EXACT_LIST then
+ * After its last chunk, a device makes its list, while other devices still count.  EXACT_LIST then
  * finds the list complete, unless EXACT_KEYS has added keys.
  */
 static qb_status

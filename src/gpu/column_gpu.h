@@ -178,8 +178,8 @@ typedef struct GpuCachedColumn
 } GpuCachedColumn;
 
 /*
- * A chunk whose keys are counted, or are added to a value: the keys of the rows that are on "pages"
- * and pass the tests.
+ * A chunk whose keys are counted, or are added to a value.  Only the keys of rows that are on
+ * "pages" and pass the tests are used.
  */
 typedef struct GpuColumnChunk
 {

@@ -24,7 +24,7 @@
 
 /*
  * The factor for the size of a filter when it is compared with limits for sketches.  The CPU needs
- * about twice as much time for a row of a filter as for a row of a sketch.  For a device the two
+ * about twice as much time for a row of a filter as for a row of a sketch.  For a device, the two
  * times are equal.  With each measured number of processes, a GPU was faster than the CPU for
  * filters of at least GpuLookupBytes() / 8.
  */
@@ -281,7 +281,7 @@ GpuFilterWantsLookup(const qf_filter *f, size_t count)
 /*
  * The number of set bits at which a filter moves to a device.  Sending and fetching take time, and
  * the CPU is hardly slower than a device while the bits are in its caches.  With qsketch.device =
- * gpu a filter moves when it becomes dense.  With auto, a filter of at most STAY_BYTES moves when
+ * gpu, a filter moves when it becomes dense.  With auto, a filter of at most STAY_BYTES moves when
  * STAY_ONES bits are set.  A larger filter moves when it becomes dense, or after more rows if too
  * few rows are expected ("late").
  */

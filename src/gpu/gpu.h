@@ -30,13 +30,13 @@ extern bool GpuAwaitStart(void);
 /*
  * ---- choice.c: whether qsketch.device = auto makes values and looks up keys on a GPU ----
  *
- * "bytes" is the size of the tables or bits that keys touch.  With qsketch.device = gpu a value of
+ * "bytes" is the size of the tables or bits that keys touch.  With qsketch.device = gpu, a value of
  * any size is large enough.
  */
 
 /*
  * With auto, keys are looked up on a GPU if a sketch has at least this size, or a filter at least
- * an eighth of this size.  After a lookup a stored value stays on the GPU.  A computed value stays
+ * an eighth of this size.  After a lookup, a stored value stays on the GPU.  A computed value stays
  * if it has at least this size, or if this process has loaded it before.
  */
 extern uint64 GpuLookupBytes(void);
@@ -166,8 +166,8 @@ typedef struct GpuLookup
 extern bool GpuMayLookup(size_t count);
 
 /*
- * Look up keys in the cached value of this name; false: no such value is cached, or the value was
- * freed before the lookup ended.
+ * Look up keys in the cached value of this name; false: no such value is cached, or the lookup
+ * failed, usually because the value was freed.
  */
 extern bool GpuLookupCached(const GpuLookup *lookup, const StoredName *name);
 

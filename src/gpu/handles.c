@@ -260,8 +260,10 @@ owns_none(void)
 /*
  * Drop handles of this backend.  At the end of a transaction, drop all handles.  After the rollback
  * of a subtransaction, drop the subtransaction's handles that are not attached to memory, and all
- * handles from parallel workers that were not received.  These workers belong to a query within the
- * subtransaction, because no subtransaction can start during a parallel query.
+ * handles from parallel workers that were not received.  Up to PostgreSQL 16, these workers belong
+ * to a query within the subtransaction, because no subtransaction can start during a parallel
+ * query.  From PostgreSQL 17 on, a subtransaction of the leader can start during a parallel query.
+ * Its rollback then drops handles that the query has not received yet.
  *
  * An attached handle is dropped with its memory.  This memory may belong to a cursor that is older
  * than the subtransaction.  So the parent receives the attached handles.

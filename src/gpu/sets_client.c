@@ -3,7 +3,7 @@
  *		A backend's side of the GPU worker: collections on a device, and searches for pairs.
  *
  * A backend posts a collection in pieces.  If the worker could not store a piece, a later request
- * for the collection fails.  The backend sends numbers that represent the elements, and not the
+ * for the collection fails.  The backend sends numbers that represent the elements, instead of the
  * elements.  Two collections use the same numbering, so equal elements have equal numbers.
  *
  * The worker may cache a stored collection, under a different name on each device (name_on()).  The
@@ -15,7 +15,7 @@
  * shard by shard, in the order of the rows, while all devices search the next shards.
  *
  * A reply has the pairs that fit into a slot, or no pairs if none were found yet.  Between two
- * replies the worker serves other processes.
+ * replies, the worker serves other processes.
  *
  * GpuPairsOpen() waits for the first reply with pairs.  If the worker fails before this reply, the
  * CPU can search instead, unless qsketch.device is gpu or the rows are only on a device.
@@ -390,8 +390,8 @@ rows_of(const GpuPairsSource *source)
 }
 
 /*
- * Estimate the relative work of a row: its number of elements, times the number of columns that it
- * is compared with if this number differs by row.
+ * Estimate the relative work of a row by its number of elements.  If the rows are compared with
+ * different numbers of columns, the estimate is multiplied by the row's number of columns.
  */
 static uint64
 work_of_row(void *context, uint64 row)

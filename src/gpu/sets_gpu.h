@@ -122,7 +122,7 @@ typedef struct GpuPairsSource
 
 /*
  * Copy the collections to a device, begin the search, and wait for the first pairs.  NULL with the
- * reason in "why": no memory, or the worker failed and the CPU may find the pairs.  For PAIRS_KEPT
+ * reason in "why": no memory, or the worker failed and the CPU may find the pairs.  For PAIRS_KEPT,
  * "why" is not set, and NULL may also mean that the collection is not cached.  The worker's values
  * for the search are dropped with the current memory context at the latest.
  */
@@ -146,7 +146,7 @@ extern int GpuPairsDevices(const GpuPairs *pairs);
  * ---- rows (set id, element) that will become a collection of sets on a device ----
  *
  * Rows are gathered from two cached columns, or sent by a backend that has read them.  All rows are
- * on the device of the first rows.  At the end the worker sorts the rows and removes duplicates.
+ * on the device of the first rows.  At the end, the worker sorts the rows and removes duplicates.
  * The worker then makes a collection of the sorted rows (SETS_MAKE), or a backend fetches the
  * arrays of sets/collection.h.
  *

@@ -23,10 +23,11 @@
  *
  * The queue is first in, first out.  The worker takes all requests from the queue, and serves them
  * in pieces.  The process that has used the least worker time is served next (worker/schedule.c).
- * Requests that change a value take effect in the order of the queue.  A backend that stops waiting
- * (cancelled, failed) sets "abandoned" in a slot that is not DONE yet.  The worker then begins no
- * further piece of the request, and frees the slot.  While a backend holds a slot in state FILLING,
- * it runs no code that can fail.
+ * Requests that change a value take effect in the order of the queue, but additions of keys of
+ * chunks may take effect in any order.  A backend that stops waiting (cancelled, failed) sets
+ * "abandoned" in a slot that is not DONE yet.  The worker then begins no further piece of the
+ * request, and frees the slot.  While a backend holds a slot in state FILLING, it runs no code that
+ * can fail.
  *
  * Handles.  A handle stands for a value that the worker has.
  *
@@ -64,14 +65,14 @@
  *						that the worker sets while it serves requests
  * The other members of a slot belong to the worker while the slot is QUEUED or RUNNING, else to the
  * slot's backend.  All other members are constant, atomic, or written by the worker only (pid,
- * latch, devices, reason).  The worker sets "reason" before "state" or "lost" refers to it.  No process holds both
- * locks.
+ * latch, devices, reason).  The worker sets "reason" before "state" or "lost" refers to it.  No
+ * process holds both locks.
  *
  * handles.c limits the cached columns, and all cached handles together.  A chunk is evicted for
  * another chunk, or for a value of the same role.
  *
- * Quotas.  Neither a process nor a role can take all slots or all handles: GpuMayTake().  A
- * session's role is its login role, which SET ROLE does not change.
+ * Quotas.  Neither a process nor a role can take all handles, or all slots if there are at least 8:
+ * GpuMayTake().  A session's role is its login role, which SET ROLE does not change.
  *
  * If a backend or the worker dies by a signal, the postmaster initializes all of this memory again.
  *
@@ -261,7 +262,7 @@ typedef enum GpuCounter
 	COUNT_BYTES_OUT, /* bytes of answers and tables returned by the worker */
 	COUNT_CACHE_HITS,
 	COUNT_CACHE_MISSES,
-	COUNT_FALLBACKS,    /* values and lookups on the CPU for lack of device memory */
+	COUNT_FALLBACKS,    /* values and lookups on the CPU, usually for lack of device memory */
 	COUNT_RING_WAITS,   /* times that a backend had to wait for a slot */
 	COUNT_RING_WAIT_US, /* microseconds that backends have waited for slots */
 	COUNT_RESTARTS,     /* failures of a device */

@@ -161,13 +161,13 @@ materialize(qs_sketch *sk)
 /* ---- the engine ---- */
 
 /*
- * When a sketch moves to a device.  With qsketch.device = auto the choice is made when the sketch
- * is created.  Each choice has its own engine.  Even MOVES_NEVER needs a GPU engine, because
- * merging and cached columns may still move a sketch to a device.
+ * The time when a sketch moves to a device.  The choice is made when the sketch is created.  Each
+ * choice has its own engine.  Even MOVES_NEVER needs a GPU engine, because merging and cached
+ * columns may still move a sketch to a device.
  */
 typedef enum Moves
 {
-	MOVES_NEVER, /* never: the CPU fills the sketch faster */
+	MOVES_NEVER, /* never: the CPU fills the sketch faster, or the structure is sf */
 	MOVES_LATE,  /* when it has enough keys: the plan expects too few keys, or has no estimate */
 	MOVES_DENSE  /* when it becomes dense: enough keys are expected */
 } Moves;

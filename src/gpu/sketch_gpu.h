@@ -62,7 +62,7 @@ typedef struct GpuSketchMerged
 	uint64 units; /* number of merged units (sketch/merge.h) */
 } GpuSketchMerged;
 
-/* Describes a dense sketch, without its tables.  For a new sketch only "params" is set. */
+/* Describes a dense sketch, without its tables.  For a new sketch, only "params" is set. */
 typedef struct GpuSketchShape
 {
 	qs_params params;
@@ -128,9 +128,9 @@ extern qb_status
 GpuSketchAddColumn(qs_sketch *sk, const GpuColumnChunk *chunk, int chunks, int64 *count);
 
 /*
- * Find the groups' sketches that the keys on the first pages of this chunk make dense.  Move these
- * sketches to a device, but do not add the keys.  dense[i] tells whether sketch i was moved.  All
- * sketches have the same parameters, and are empty.
+ * Find the groups that have too many distinct keys on the first pages of this chunk for an explicit
+ * sketch.  Move the sketches of these groups to a device, but do not add the keys.  dense[i] tells
+ * whether sketch i was moved.  All sketches have the same parameters, and are empty.
  */
 extern void GpuSketchGetDense(qs_sketch **sk, const qb_groups *groups, const GpuColumnChunk *chunk,
 							  bool *dense);
@@ -259,7 +259,7 @@ GpuSketchMergeRest(qs_sketch *into, const qs_sketch *from, const GpuSketchMerged
 
 /*
  * Fetch the tables of a sketch on a device into "here", an empty owned sketch, which becomes dense.
- * During the fetch the worker prepares the next sketch of the chain.  The device's sketch exists
+ * During the fetch, the worker prepares the next sketch of the chain.  The device's sketch exists
  * until the caller drops it.
  */
 extern qb_status GpuSketchFetch(const qs_sketch *sk, qs_sketch *here);

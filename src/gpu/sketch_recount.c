@@ -2,10 +2,10 @@
  * sketch_recount.c
  *		A backend's side of exact counts of frequent keys (sketch/frequent.h).
  *
- * If all chunks are on the device of the sketches, that device counts.  Otherwise the caller has
- * fetched the sketches to this process.  Each device with chunks then receives a copy of the
- * sketches.  These devices count the frequent keys of their chunks at the same time, unless the
- * copies exceed MOST_COPIES.  The copies are dropped after the counts were read.
+ * If GpuSketchIsWith() is true for all sketches, their device counts the frequent keys.  Otherwise
+ * the caller has fetched the sketches to this process.  Each device with chunks then receives a
+ * copy of the sketches.  These devices count the frequent keys of their chunks at the same time,
+ * unless the copies exceed MOST_COPIES.  The copies are dropped after the counts were read.
  *
  * The devices sample different rows, so their thresholds may differ, and the largest threshold is
  * used.  With copies, a device returns all keys that it has counted, because it has only some rows
@@ -39,7 +39,7 @@ typedef struct Recount
 	Chunks all;
 	int on_device[GPU_DEVICES_MAX]; /* number of chunks on each device */
 	GpuRef *ref;  /* for each device, for each sketch: the sketch or its copy; serial 0: no copy */
-	uint64 *keys; /* for each sketch: number of its rows that devices have read */
+	uint64 *keys; /* for each sketch: number of its keys that devices have read */
 } Recount;
 
 /* The handles of the sketches, or of their copies, on a device. */
@@ -69,7 +69,7 @@ remote_ref(const qs_sketch *sk)
 
 /*
  * Begin to count on a device, if it has chunks.  The sketches are copied to the device if "copied"
- * is set.  False: no memory or no handle is free.
+ * is set.  False: no memory or no handle is free, or a sketch is gone.
  */
 static bool
 prepare(Recount *r, int device)
@@ -192,7 +192,7 @@ add_chunk(Chunks *chunks, const GpuColumnChunk *chunk, int device)
 	return &chunks->chunk[i];
 }
 
-/* List all chunks, and count the chunks of each device; false: a chunk is gone. */
+/* List all chunks, and count the chunks of each device; false: the device of a chunk is unknown. */
 static bool
 take_chunks(Recount *r, const GpuColumnChunk *chunk, int count)
 {
@@ -211,7 +211,7 @@ take_chunks(Recount *r, const GpuColumnChunk *chunk, int count)
 }
 
 /*
- * The number of chunks that a device samples.  The samples are spread over all chunks of the
+ * Maximum number of chunks that a device samples.  The samples are spread over all chunks of the
  * device, because neighbouring chunks often have rows that were inserted at about the same time.
  */
 #define SAMPLED_CHUNKS 6

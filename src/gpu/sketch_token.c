@@ -6,13 +6,13 @@
  * queue, only to be merged.  The leader's own state would be copied, too.  If the state is on a
  * device, the leader becomes its owner instead, and only a token passes through the queue.
  *
- * A token is a value, which users could store, copy and show.  Therefore a token contains only a
+ * A token is a value, which users could store, copy and show.  Therefore, a token contains only a
  * random number.  The handle in shared memory records the token, and the process that may redeem
  * it.  This process is the leader, or the parallel worker itself if the worker combines states.
- * The token can be redeemed once, while the handle exists.  The handle exists at most until the end
- * of the leader's transaction.  Only our combine function accepts a token.  For all other functions
- * a token is an invalid sketch.  Some aggregates pass their partial states to functions other than
- * our combine function.  These aggregates pass whole sketches instead of tokens
+ * The token can be redeemed once, while the handle exists.  The handle exists at most until the
+ * end of the leader's transaction.  Only our combine function accepts a token.  For all other
+ * functions, a token is an invalid sketch.  Some aggregates pass their partial states to functions
+ * other than our combine function.  These aggregates pass whole sketches instead of tokens
  * (pgbase/aggregate.c).
  *
  * src/gpu/sketch_token.c
@@ -28,7 +28,7 @@ GpuTokenSize(void)
 }
 
 /*
- * Write a token for a remote sketch.  After the first call the sketch belongs to the process that
+ * Write a token for a remote sketch.  After the first call, the sketch belongs to the process that
  * redeems the token.  Later calls write the same token.
  */
 void

@@ -193,7 +193,9 @@ const AggregateFunctions filter_functions = {
  */
 #define BUFFERED_ROW (4 * (sizeof(uint64) + sizeof(int64)))
 
-/* Estimate how many bits the rows set.  In a Bloom filter only the first row of a key sets bits. */
+/*
+ * Estimate how many bits the rows set.  In a Bloom filter, only the first row of a key sets bits.
+ */
 static double
 set_bits(const qf_params *params, double keys, double rows)
 {

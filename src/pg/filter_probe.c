@@ -4,9 +4,9 @@
  *
  * The functions look up a key or an array of keys.  A query may look up many keys in one stored
  * filter, which a join returns in many rows.  So the calling expression keeps copies of filters
- * that are used again, within a memory limit (stored.h).  Another query may look up one key in many
- * stored filters.  So the first lookup in a large filter reads only the byte ranges with the key's
- * positions.  In a blocked Bloom filter these positions are in one block.
+ * that are used again, within a memory limit (stored.h).  Another query may look up one key in
+ * many stored filters.  So the first lookup in a large filter reads only the byte ranges with the
+ * key's positions.  In a blocked Bloom filter, these positions are in one block.
  *
  * src/pg/filter_probe.c
  */

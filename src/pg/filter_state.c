@@ -319,7 +319,7 @@ most_room(const FilterState *expanded)
 	return (int) Max(1, Min(batch, left / 2 / bits_of_row(expanded)));
 }
 
-/* Insert all rows of the buffer into the filter.  After an error the rows stay in the buffer. */
+/* Insert all rows of the buffer into the filter.  After an error, the rows stay in the buffer. */
 void
 FilterFlush(KeyedState *state)
 {

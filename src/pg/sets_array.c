@@ -42,7 +42,7 @@ typedef struct SetSlices
  *
  * A large array is stored in a TOAST table, uncompressed if its bytes do not compress.  Fetching
  * the whole array needs new memory from the kernel, which takes half of the time of the fetch.
- * After the fetch the first elements are no longer in the processor's caches.  Reading in slices
+ * After the fetch, the first elements are no longer in the processor's caches.  Reading in slices
  * avoids both costs, because all slices use the same small memory.
  *
  * Each of the two arrays has a slice in memory.  take_common() counts up to the smaller of the two

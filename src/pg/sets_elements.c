@@ -2,8 +2,8 @@
  * sets_elements.c
  *		Converts keys of any type to elements of sets; set operations on arrays of keys; set ids.
  *
- * A key that is a number is an element without conversion.  A key of another type is converted to a
- * fingerprint of 128 bits, which consists of two hashes with different seeds.
+ * A key that is a number is an element without conversion.  A key of another type is converted to
+ * a fingerprint of 128 bits (KeyHashWide()): usually two hashes with different seeds.
  *
  * src/pg/sets_elements.c
  */

@@ -3,7 +3,7 @@
  *		Functions and aggregates of collections of sets; input and output.
  *
  * The aggregates are qsets_agg and qsets_merge_agg.  Their state is an expanded qsets in the
- * aggregate's context, and partial states are passed as ordinary values.  At the first row the
+ * aggregate's context, and partial states are passed as ordinary values.  At the first row, the
  * state takes the type of the elements from the call's argument, and keeps the type.  A NULL state
  * has no rows yet.  Transition functions run in aggregates only, so no other function receives a
  * state.

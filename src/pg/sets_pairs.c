@@ -3,10 +3,10 @@
  *		qsets_pairs and qsets_nearest: their arguments and rows; qsets_pairs_plan.
  *
  * A call in a Function Scan puts all rows into a tuple store, which PostgreSQL writes to disk
- * beyond work_mem.  This call may use parallel workers.  Usually the node QSketchPairs replaces the
- * Function Scan (scan/sets/pairs.c).  A call in the select list returns rows one by one, without
- * workers, and ends when the query needs no more rows.  Before its first row, qsets_pairs with
- * "top" within one collection must collect all pairs.
+ * beyond work_mem.  This call may use parallel workers.  Usually, the node QSketchPairs replaces
+ * the Function Scan (scan/sets/pairs.c).  A call in the select list returns rows one by one,
+ * without workers, and ends when the query needs no more rows.  Before its first row, qsets_pairs
+ * with "top" within one collection must collect all pairs.
  *
  * src/pg/sets_pairs.c
  */

@@ -5,18 +5,18 @@
  * The planner cannot split a function that returns rows.  A parallel-aware node in place of the
  * function would not suit most calls of qsets_pairs:
  *
- *	- Below Gather the order of the pairs is lost.
- *	- On the inner side of a join (FROM collection, qsets_pairs(collection.sets)) each worker would
- *	  run the whole node.
+ *	- Below Gather, the order of the pairs is lost.
+ *	- On the inner side of a join (FROM collection, qsets_pairs(collection.sets)), each worker
+ *	  would run the whole node.
  *	- INSERT has no parallel plans.
  *
  * So the process that pulls the pairs, the leader, starts PostgreSQL's parallel workers itself, as
  * building an index does.  The server's settings limit the number of workers.  The workers report
  * their errors to the leader, and end if the leader's (sub)transaction fails.
  *
- * Parallel mode lasts from the start to the end of one scan.  In parallel mode nothing may be
- * written.  So a caller may return rows before the scan ends only if the whole query is in parallel
- * mode.  A parallel worker starts no workers.
+ * Parallel mode lasts from the start to the end of one scan.  In parallel mode, nothing may be
+ * written.  So a caller may return rows before the scan ends only if the whole query is in
+ * parallel mode.  A parallel worker starts no workers.
  *
  * Shared memory:
  *
@@ -31,12 +31,12 @@
  * itself, and keeps up to KEEP pairs of these shards.
  *
  * The leader never waits for ever.  Shards are taken in order, so some process has taken the
- * current shard.  The leader has already returned all earlier pairs of that process, so the
- * process is not blocked by a full queue.
+ * current shard, or a worker takes this shard next.  The leader has already returned all earlier
+ * pairs of that process, so the process is not blocked by a full queue.
  *
  * If shared memory is short, or all segments are in use, the scan has no workers, which is no
- * error.  PostgreSQL raises an error only if another query takes the memory between SegmentsFit()
- * and the allocation.
+ * error.  PostgreSQL raises an error if SegmentsFit() does not know the free size, or if another
+ * query takes the memory between SegmentsFit() and the allocation.
  *
  * src/pg/sets_parallel.c
  */

@@ -77,7 +77,7 @@ end_activity(void *activity)
 
 /*
  * Report the scan's progress until the scan is closed, or the current context is reset.  From now
- * on the scan's pairs are counted in qsketch_stat.
+ * on, the scan's pairs are counted in qsketch_stat.
  */
 void
 PairScanShow(PairScan *scan)

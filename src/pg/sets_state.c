@@ -468,8 +468,8 @@ const KeyedStateType sets_state_type = {
 
 /*
  * Add rows of cached columns, whose elements must be numbers.  Pages whose rows were added are
- * removed from the chunks' sets of pages.  No page is removed if the GPU has no free memory, or if
- * the state has rows that are not on a GPU.
+ * removed from the chunks' sets of pages.  No page is removed if the GPU cannot store the rows, or
+ * if the state has rows that are not on a GPU.
  */
 void
 SetsAddColumns(SetsState *sets, const GpuColumnChunk *chunk, int chunks)
@@ -491,8 +491,9 @@ SetsAddColumns(SetsState *sets, const GpuColumnChunk *chunk, int chunks)
 }
 
 /*
- * Send the batch to the GPU that has the earlier rows.  False: the GPU has no free memory.  Then
- * the earlier rows have been fetched into this process, and the batch is unchanged.
+ * Send the batch to the GPU that has the earlier rows.  False: the GPU has no free memory, or too
+ * many rows.  Then the earlier rows have been fetched into this process, and the batch is
+ * unchanged.
  */
 static bool
 send_rows(SetsState *sets)

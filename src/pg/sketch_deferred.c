@@ -8,7 +8,7 @@
  * collects keys.  Later all collected sketches are merged into the state's tables, one after
  * another.
  *
- * Until this merge the state has no tables, so a hash aggregate has memory for more groups, and
+ * Until this merge, the state has no tables, so a hash aggregate has memory for more groups, and
  * writes fewer sketches to disk.  Many sketches or many keys may require tables before the state is
  * read.  The hash aggregate counts the memory of these tables only after the state has allocated
  * them.

@@ -21,10 +21,10 @@
 /*
  * ---- changing a sketch ----
  *
- * The functions qsketch_sf_...() return a new flat value.  Each other function returns a read-write
- * expanded object, unless an argument is NULL.  If its first argument is a read-write expanded
- * object, this object is changed in place.  Any other first argument is copied first.  Stored
- * values never change.
+ * The functions qsketch_sf_...() return a new flat value.  The other functions return a read-write
+ * expanded object, unless an argument is NULL.  If the first argument is a read-write expanded
+ * object, this object is changed in place.  Any other first argument is copied, and the copy is
+ * changed.  Stored values never change.
  */
 
 #define KEY_ARGUMENT    1

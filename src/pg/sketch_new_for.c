@@ -101,7 +101,7 @@ forecast(qs_forecast *forecast, const qs_params *params, const Wanted *wanted)
 
 /*
  * Find the smallest size that meets the wanted error, and return the size's forecast in *found.
- * The error falls as the size grows.  False: no size meets the error, and the result is the largest
+ * The error falls as the size grows.  False: no size meets the error, and *params has the largest
  * size.
  */
 static bool

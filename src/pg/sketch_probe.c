@@ -92,8 +92,8 @@ init_measured(Measured *measured, MemoryContext parent)
 }
 
 /*
- * Create the probe at the first call.  Its copies may take as much memory as a hash table of the
- * executor.
+ * Create the probe at the first call.  Its copies of stored sketches may take as much memory as a
+ * hash table of the executor.  A single copy may take more.
  */
 static Probe *
 create_probe(FmgrInfo *flinfo)
@@ -348,7 +348,10 @@ is_for(const Measured *measured, const qs_sketch *sketch, int64 probes)
 	return measured->there && measured->noise.buckets == qs_noise_buckets(sketch, (uint64) probes);
 }
 
-/* The maximum number of bytes that the measured noise of a sketch takes. */
+/*
+ * The maximum number of bytes that the measured noise of a sketch takes.  The noise of a device
+ * part of sf may take more.
+ */
 static Size
 noise_size(void)
 {

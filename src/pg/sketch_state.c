@@ -6,8 +6,9 @@
  * read: the buffer is flushed, and the engine copies the counters to this process.  Materializing
  * does not change the value.
  *
- * Writing an explicit sketch usually needs no tables.  Its keys and the buffered keys are written
- * in compact encoding, and the buffered keys stay in the buffer.
+ * Writing an explicit sketch usually needs no tables.  If its keys and the buffered keys are too
+ * many for the explicit encoding, all keys are usually written in compact encoding, and the
+ * buffered keys stay in the buffer.
  *
  * src/pg/sketch_state.c
  */
@@ -181,8 +182,8 @@ most_room(const SketchState *expanded)
 }
 
 /*
- * The maximum number of keys to buffer in a state whose "keyed.deferred" is set.  These keys take a
- * quarter of the memory of the dense tables.
+ * The maximum number of keys to buffer in a state whose "keyed.deferred" is set.  The fingerprints
+ * of these keys take at most a quarter of the memory of the dense tables.
  */
 static int
 most_deferred(const qs_params *params)
@@ -192,11 +193,12 @@ most_deferred(const qs_params *params)
 
 /*
  * True if a full buffer should be enlarged, and its keys should stay in the buffer.  The sketch
- * must be explicit, and state->deferred must be set.  If the sketch is empty, the buffer must have
- * fewer keys than the explicit encoding can hold, or at least about half of its keys must be
- * distinct.  If the sketch has keys, two conditions must hold.  The counted and the buffered keys
- * together exceed the explicit limit, so the sketch will probably become dense.  At least half of
- * the counted keys were distinct.
+ * must be explicit, state->deferred must be set, and the buffer must be smaller than
+ * most_deferred().  If the sketch is empty, the buffer must have fewer keys than the explicit
+ * encoding can hold, or at least about half of its keys must be distinct.  If the sketch has keys,
+ * two conditions must hold.  The counted and the buffered keys together exceed the explicit limit,
+ * so the sketch will probably become dense.  The number of distinct counted keys is at least half
+ * of their total weight.
  */
 static bool
 keeps_keys(const KeyedState *state, const qs_sketch *sketch)
@@ -652,9 +654,10 @@ SketchHasFewKeys(const qs_sketch *sketch)
 }
 
 /*
- * Return the size of a state that another process will merge.  The tables are passed as they are,
- * because choosing, writing and reading the compact encoding would take longer.  Only a sketch of
- * few keys is passed in the encoding of stored values, because most of its buckets are empty.
+ * Return the size of a state that another process will merge.  Tables are passed as they are,
+ * because choosing, writing and reading the compact encoding would take longer.  A sketch of few
+ * keys is passed in the encoding of stored values, because most of its buckets are empty.  An
+ * explicit sketch has no tables, and is passed in explicit encoding.
  */
 static Size
 pass_bytes(KeyedState *state)
@@ -679,8 +682,8 @@ pass(KeyedState *state, void *result, Size bytes)
 /* ---- changing ---- */
 
 /*
- * Return a state of the datum's sketch, to be changed.  If the datum's object may be changed, the
- * result is that object, else a copy.  The copy is among the states of "aggregate", or in a new
+ * Return the datum's sketch as a state that may be changed.  If the datum's object may be changed,
+ * the result is that object, else a copy.  The copy is among the states of "aggregate", or in a new
  * context if "aggregate" is NULL.
  */
 SketchState *

@@ -3,7 +3,7 @@
  *		Reading and writing qsketch values, errors about sketches, input and output, qsketch_new.
  *
  * Values inside the database were validated by an input function, or made by the extension.  So
- * reading a value checks only its header and length, in constant time.  After these checks no
+ * reading a value checks only its header and length, in constant time.  After these checks, no
  * operation accesses bytes outside of the value, or takes more memory than the largest sketch.
  *
  * src/pg/sketch_value.c
@@ -88,8 +88,8 @@ SketchFlatSize(const qs_sketch *sketch, const uint64 *presence, qs_flat *flat)
 }
 
 /*
- * Choose to write a dense sketch's tables as they are, for a value that is merged only once.
- * Return the bytes of the value's varlena.
+ * Choose the encoding of a sketch for a value that is merged only once: the tables of a dense
+ * sketch are written as they are.  Return the bytes of the value's varlena.
  */
 Size
 SketchTablesSize(const qs_sketch *sketch, qs_flat *flat)
@@ -259,7 +259,7 @@ differences(const qs_params *a, const qs_params *b)
 }
 
 /*
- * A hint for sketches of different structures.  Often one of the sketches was stored while another
+ * A hint for sketches of different structures.  Often, one of the sketches was stored while another
  * structure was the default.  The hint says how to make new sketches of the stored sketch's
  * structure.
  */
@@ -310,7 +310,7 @@ SketchCheckParams(const qs_params *a, const qs_params *b)
 						errhint("Group by the template, or use one for all rows.")));
 }
 
-/* Raise an error unless two sketches can be merged or subtracted. */
+/* Raise an error if two sketches differ in parameters or in the kind of their keys. */
 void
 SketchCheckMergeable(const qs_sketch *a, const qs_sketch *b)
 {
@@ -319,7 +319,10 @@ SketchCheckMergeable(const qs_sketch *a, const qs_sketch *b)
 	KeyFamilyCheckSame(&a->keys, &b->keys, &sketch_key_holder);
 }
 
-/* Raise an error unless two sketches have an inner product.  Their sizes may differ. */
+/*
+ * Raise an error if two sketches differ in the kind of their keys, or in parameters that folding
+ * cannot make equal.
+ */
 void
 SketchCheckProduct(const qs_sketch *a, const qs_sketch *b)
 {

@@ -33,8 +33,10 @@
  * be counted, GROUP BY counts all rows without estimates.
  *
  * Candidates are identified by fingerprints.  Two keys of a type other than numbers may have the
- * same fingerprint.  Bounds and estimates count all keys of a fingerprint, so they hold for each of
- * these keys.  GROUP BY computes exact counts by the type's own equality.
+ * same fingerprint.  Upper bounds and estimates count all keys of a fingerprint, so they hold for
+ * each of these keys.  A lower bound may be above the count of each of these keys.  For keys of
+ * such a type, lower bounds only decide which candidates are removed.  GROUP BY computes exact
+ * counts by the type's own equality.
  *
  * With a column of weights, sums of weights replace counts.  All of the above holds for weights
  * that are not negative.  Keys whose weights sum to 0 are not returned.  The first pass also counts

@@ -21,9 +21,9 @@
  *
  * These aggregates work like the aggregates of sketches (sketch_aggregate.c).  qtop_agg is declared
  * for keys of any type.  The state is an expanded qtop in the aggregate's context.  The FmgrInfo
- * holds nothing.  Partial states are passed as ordinary values.  In a query without groups, tokens
- * stand for states that are combined in the process that made them (pgbase/state.c).  No token
- * stands for a state on a device.
+ * holds nothing.  Partial states without removals are passed as ordinary values.  In a query
+ * without groups, tokens stand for states that are combined in the process that made them
+ * (pgbase/state.c).  No token stands for a state on a device.
  *
  * The aggregates have no inverse function, because a list cannot restore keys that it has dropped.
  * So the executor computes a window frame anew when its start moves.

@@ -337,7 +337,7 @@ TopSampleFraction(const TopQuestion *question, const TopSample *sample, const ch
 /*
  * ---- a snapshot that sees the rows of the tables ----
  *
- * The calling query has its snapshot before qtop_exact locks the tables.  In the meantime another
+ * The calling query has its snapshot before qtop_exact locks the tables.  In the meantime, another
  * session may make these changes:
  *
  * 	- It rewrites a table (ALTER TABLE ... TYPE, TRUNCATE).  All rows of the new file were written
@@ -350,8 +350,9 @@ TopSampleFraction(const TopQuestion *question, const TopSample *sample, const ch
  *
  * An ordinary query takes its snapshot after the locks.  So if the snapshot of the calling query is
  * too old, qtop_exact under READ COMMITTED takes a new snapshot after the locks.  The new snapshot
- * sees no more of this transaction's own changes than the old snapshot.  At other isolation levels
- * the transaction has only one snapshot, and an error says that this snapshot is too old.
+ * sees no more of this transaction's own changes than the old snapshot.  Under REPEATABLE READ and
+ * SERIALIZABLE, the transaction has only one snapshot, and an error says that this snapshot is too
+ * old.
  *
  * A table has a new file if its row in pg_class names another file than the row that the snapshot
  * sees.  VACUUM FULL, CLUSTER and SET TABLESPACE also make new files, although they keep all rows
@@ -360,7 +361,8 @@ TopSampleFraction(const TopQuestion *question, const TopSample *sample, const ch
  *
  * The children of a table changed if the snapshot sees other rows of the table in pg_inherits than
  * exist now.  A new table that was only added as a child causes no error.  The snapshot sees
- * neither this table nor its rows, so an ordinary query with this snapshot gives the same answer.
+ * neither this table nor its rows, so qtop_exact and an ordinary query with this snapshot give the
+ * same answer.
  */
 
 /* Return the current file of a table. */
@@ -398,8 +400,8 @@ sees_table(Relation catalog, Oid relid, Snapshot snapshot, Oid *file)
 }
 
 /*
- * Why the active snapshot is too old for the tables.  If several values apply, the largest value is
- * used.
+ * The reason why the active snapshot is too old for the tables.  If several values apply, the
+ * largest value is used.
  */
 typedef enum TablesAge
 {

@@ -4,11 +4,11 @@
  *
  * The CPU's engine counts a full buffer of keys as one batch, and looks up the candidates in the
  * same pass.  Keys that are numbers are their own fingerprints.  They may stay in the buffer for
- * several batches, like keys of sketches (sketch_state.c).  For all other keys the state also keeps
- * the values of the buffered keys.  Values passed by reference are copied into an arena, which each
- * batch reuses.  Only keys that become candidates are converted to text.  A caller that has the
- * values of a whole batch puts only fingerprints into the buffer, and passes a function that
- * returns the values.
+ * several batches, like keys of sketches (sketch_state.c).  For all other keys, the state also
+ * keeps the values of the buffered keys.  Values passed by reference are copied into an arena,
+ * which each batch reuses.  Only keys that become candidates are converted to text.  A caller that
+ * has the values of a whole batch puts only fingerprints into the buffer, and passes a function
+ * that returns the values.
  *
  * Rows come in any order, so a negative weight may precede the positive weight that it cancels.  A
  * separate sketch, called the removals, counts negative weights.  The removals are subtracted when
@@ -380,7 +380,7 @@ take_column(TopState *top)
 }
 
 /*
- * Add a sketch of TopSketchFor(), with exact counts of its frequent keys.  The list takes over the
+ * Add a sketch of TopSketchFor(), with counts of its frequent keys.  The list takes over the
  * sketch.  A sketch on a device is added later, at the latest when the list is read.  A sketch in
  * this process is added now, because it may have many more counted keys than the list keeps.
  */

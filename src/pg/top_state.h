@@ -25,8 +25,9 @@ typedef struct TopState
 	qs_top top;   /* the candidates */
 
 	/*
-	 * The sketch of cached columns, or NULL.  "counted" has exact counts of the sketch's frequent
-	 * keys.  The next read of the list adds "column" and "counted" to "sketch" and "top".
+	 * The sketch of cached columns, or NULL.  "counted" has counts of the sketch's frequent keys.
+	 * GpuRecountedFinish() makes the counts exact.  The next read of the list adds "column" and
+	 * "counted" to "sketch" and "top".
 	 */
 	SketchState *column;
 	GpuRecounted counted;

@@ -17,7 +17,7 @@
  * creates all shared memory again.
  *
  * When a parallel worker finishes a scan, the slot keeps the scan until the worker's transaction
- * ends or another command needs the slot.  Until then the sums over a command's processes include
+ * ends or another command needs the slot.  Until then, the sums over a command's processes include
  * the scan.
  *
  * src/pgbase/activity.c

@@ -143,8 +143,8 @@ AggregateIsOurs(Oid aggregate, const AggregateFunctions *functions)
 }
 
 /*
- * Read the key type that a transition function declares.  False unless the function takes a key,
- * and takes and returns the state type.
+ * Read the key type that a transition function declares.  False unless the function takes a state
+ * and a key, and returns the state type.
  */
 static bool
 read_types(Oid transition, Oid state_type, int key, Oid *key_type)

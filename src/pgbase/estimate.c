@@ -2,10 +2,10 @@
  * estimate.c
  *		Estimates for the planner: groups, order of rows, and memory of states.
  *
- * For GROUP BY ts::date or k % 100 the planner expects one group for each value of the column,
+ * For GROUP BY ts::date or k % 100, the planner expects one group for each value of the column,
  * often thousands of times more groups than exist.  So this file also estimates the number of
- * values of such an expression from its constant and the column's histogram.  This file recognizes
- * expressions of dashboards, too: floor(extract(epoch FROM ts) / 300) * 300 for steps of five
+ * values of such an expression from its constant and the column's histogram.  This file also
+ * recognizes expressions of dashboards: floor(extract(epoch FROM ts) / 300) * 300 for steps of five
  * minutes, and date_trunc('week', ts + '1 day') - '1 day' for weeks that begin on Sunday.
  *
  * For an expression without statistics, the planner's estimate of the number of values is only an
@@ -60,7 +60,7 @@ function_of(const Node *expr, const List **args)
 	return InvalidOid;
 }
 
-/* The i-th argument if it is a constant that is not NULL, else NULL. */
+/* Return the i-th argument if it is a constant that is not NULL, else NULL. */
 static const Const *
 constant(const List *args, int i)
 {
@@ -231,8 +231,8 @@ unshifted(Node *expr)
 }
 
 /*
- * Remove operations that keep the order of times: conversions to or from a time zone, shifts,
- * conversion to seconds, multiplication and division.
+ * Remove operations that keep or reverse the order of times: conversions to or from a time zone,
+ * shifts, conversion to seconds, multiplication and division.
  */
 static Node *
 unconverted(Node *time)
@@ -530,7 +530,7 @@ EstimateOrder(PlannerInfo *root, List *exprs)
  * derives the size from the query and the rows of a group.  If the size cannot be estimated, the
  * declared size remains.
  *
- * From PostgreSQL 19 on the planner may aggregate below a join ("eager aggregation").  The planner
+ * From PostgreSQL 19 on, the planner may aggregate below a join ("eager aggregation").  The planner
  * then calls the support function before the join has a path.  Groups below a join belong to one
  * relation or to several joined relations, and may be far more than the groups of the query.
  */
@@ -689,7 +689,7 @@ StateSizeSupport(FunctionCallInfo fcinfo, StateSize space)
  * even if the workers send large states.  The planner calls this function after StateSizeSupport(),
  * so the sizes of the states are known.
  *
- * From PostgreSQL 19 on the function returns NULL, for the default cost.  These versions also use
+ * From PostgreSQL 19 on, the function returns NULL, for the default cost.  These versions also use
  * the cost for partial states below a join.  A partial state below a join is not sent to another
  * process.
  */

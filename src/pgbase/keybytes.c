@@ -254,8 +254,9 @@ put_and_free(KeyBytes *bytes, KeyString string)
 }
 
 /*
- * Compute hashes by the type's own hash function.  char(n) is converted to text first, because the
- * hash functions of char(n) and text differ under nondeterministic collations.
+ * Compute hashes by the type's own hash function.  char(n) is converted to text first.  In some
+ * versions of PostgreSQL, hashbpcharextended() includes trailing blanks under nondeterministic
+ * collations.
  */
 static void
 call_hash(const KeyType *key, Datum value, int hashes, uint64 *hash)

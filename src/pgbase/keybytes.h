@@ -17,7 +17,7 @@
  *	array		number of dimensions, lengths, lower bounds; then the elements
  *	range		a byte of flags, then the finite bounds
  *	multirange	the number of ranges, then the ranges
- *	row			the columns; within another key an anonymous row begins with the row's content
+ *	row			the columns; within another key, an anonymous row begins with the row's content
  *				hash (keyfamily.c)
  *	all others	two hashes with different seeds, by the type's own hash function
  *

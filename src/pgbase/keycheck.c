@@ -3,9 +3,9 @@
  *		Checks that the facts which a value records about its keys are consistent.
  *
  * The family of a value's keys implies their form: numbers are stored as they are, all other keys
- * as hashes.  Code that reads the family relies on the form, and code that reads the form relies on
- * the family.  So family and form are compared on input and at each read, because a stored value
- * may have any origin.
+ * as results of KeyHash() or KeyHashWide().  Code that reads the family relies on the form, and
+ * code that reads the form relies on the family.  So family and form are compared on input and at
+ * each read, because a stored value may have any origin.
  *
  * Only keys of built-in types are numbers.  So keys of a family that is recorded by name are
  * hashes, even if its extension is missing while a dump is restored.  For a built-in family that

@@ -334,7 +334,7 @@ KeyFamilyCheckSame(const qb_keys *a, const qb_keys *b, const KeyHolder *holder)
  *
  * Fingerprints in two values can be compared if family and collation are equal:
  *
- *	family		the hash operator family.  Within a family equal values of
+ *	family		the hash operator family.  Within a family, equal values of
  *				different types have equal hashes (integer_ops, float_ops).
  *				A built-in family is recorded by its OID, which never changes.
  *				Any other family is recorded by a hash of its name, because its
@@ -353,12 +353,12 @@ KeyFamilyCheckSame(const qb_keys *a, const qb_keys *b, const KeyHolder *holder)
  * encoding counts as UTF-8.  If other text of an unknown encoding is hashed, the value records that
  * the encoding is unknown.
  *
- * All arrays share one hash operator family.  So do all ranges, all multiranges and all rows.  So
- * the content of containers also decides which keys can be compared.  The content is the families
- * and collations of the elements or columns, in their order.  A value records a hash of the content
- * in place of a collation, because a container has no collation.  An array of int can be compared
- * with an array of bigint, because int and bigint are in one family.  An array of int cannot be
- * compared with an array of text.
+ * All arrays are in one hash operator family, all ranges in another, and likewise all multiranges
+ * and all rows.  So the content of containers also decides which keys can be compared.  The content
+ * is the families and collations of the elements or columns, in their order.  A value records a
+ * hash of the content in place of a collation, because the content includes all collations.  An
+ * array of int can be compared with an array of bigint, because int and bigint are in one family.
+ * An array of int cannot be compared with an array of text.
  */
 
 /* The bits of a content hash that are below the mark KEY_CONTENT. */
@@ -518,7 +518,7 @@ KeyRowTextIsUnknown(Oid type, int32 typmod)
 }
 
 /*
- * True if keys of the type may contain text of an unknown encoding.  For extensions' types the
+ * True if keys of the type may contain text of an unknown encoding.  For extensions' types, the
  * encoding is known only in a UTF-8 database.  The columns of anonymous rows are unknown, so these
  * rows count as text.
  */

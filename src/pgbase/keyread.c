@@ -12,7 +12,7 @@
  * times are read only in the ISO form, with an offset from UTC if the type has a time zone.
  *
  * Some families have several types.  For text and for integers, one type can read the values of all
- * types.  For real and double precision no type can: see check_unambiguous().
+ * types.  For real and double precision, no type can: see check_unambiguous().
  *
  * src/pgbase/keyread.c
  */
@@ -668,7 +668,7 @@ wrapped_key(const Aggref *wrapper, Oid transition, int argument)
 	return list_nth(((const RowExpr *) last)->args, argument - 1);
 }
 
-/* The expression of the key if another aggregate wraps ours, or NULL. */
+/* Return the expression of the key if another aggregate wraps ours, or NULL. */
 static const Node *
 key_of_wrapper(FunctionCallInfo fcinfo, int argument)
 {
@@ -679,7 +679,7 @@ key_of_wrapper(FunctionCallInfo fcinfo, int argument)
 	return wrapped_key(aggref, fcinfo->flinfo->fn_oid, argument);
 }
 
-/* The expression of an argument of a function outside aggregates, or NULL. */
+/* Return the expression of an argument of a function outside aggregates, or NULL. */
 static const Node *
 function_argument(FunctionCallInfo fcinfo, int argument)
 {

@@ -289,7 +289,7 @@ describe(KeyType *key, Oid type, Oid collation)
 }
 
 /*
- * Describe keys of a type.  "collation" is the collation of the call.  For anonymous rows the
+ * Describe keys of a type.  "collation" is the collation of the call.  For anonymous rows, the
  * caller must call KeyTypeLearn() next.
  */
 void

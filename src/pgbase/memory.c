@@ -6,8 +6,8 @@
  * A family needs zeroed memory that is aligned to a cache line, and NULL instead of an error if
  * there is no memory.  A pointer to PostgreSQL's chunk precedes the aligned memory, for pfree().
  * Small tables are aligned only to 8 bytes, to save memory: a query may have very many small
- * groups, each with a small table.  For large tables huge pages are requested before the first
- * access.  With small pages nearly every random access to a table of 64 MB misses the address
+ * groups, each with a small table.  For large tables, huge pages are requested before the first
+ * access.  With small pages, nearly every random access to a table of 64 MB misses the address
  * translation cache.
  *
  * Zeroing 512 MB can take seconds on a busy machine, mainly because the kernel provides pages at

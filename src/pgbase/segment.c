@@ -21,8 +21,8 @@
  * Interrupts are held off while a process has the lock of a slice.  This time is short, because
  * slices are small.  An error ends the query, so no process reads an incomplete slice.
  *
- * A process may begin the scan after other processes have ended.  All pages have been read by then,
- * so this process has no keys and adds nothing.
+ * A process may begin the scan after other processes have ended it.  All pages are assigned by
+ * then, so this process has no keys and adds nothing.
  *
  * src/pgbase/segment.c
  */

@@ -236,9 +236,9 @@ StateTakeBack(const StateApart *apart, KeyedState *into)
 /*
  * ---- tokens for partial states that are combined in the process that made them ----
  *
- * In a parallel plan the leader also makes a partial state, and its Finalize Aggregate combines all
- * partial states.  Without a token, the executor copies the leader's state, and the combine
- * function makes tables from the copy.  For a large sketch these two steps took more than half of
+ * In a parallel plan, the leader also makes a partial state, and its Finalize Aggregate combines
+ * all partial states.  Without a token, the executor copies the leader's state, and the combine
+ * function makes tables from the copy.  For a large sketch, these two steps took more than half of
  * the leader's time.  With a token, the combine function takes over the state without a copy.
  *
  * The number of a token is looked up in a list of this process.  A token can be used once, only in

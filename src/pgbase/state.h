@@ -7,9 +7,10 @@
  * does not copy such an object.  So a row costs little more than appending a fingerprint to the
  * buffer.  The keys of a full buffer are counted as one batch.
  *
- * All states of a grouped or window aggregate share a memory context.  For each new group a hash
+ * All states of a grouped or window aggregate share a memory context.  For each new group, a hash
  * aggregate adds up the sizes of all its contexts.  With a context for each of n groups, these sums
- * would take n * n steps.  Every other object has a context of its own.
+ * would take n * n steps.  The complete states of a column scan also share a context.  Results of
+ * functions and all other states have contexts of their own.
  *
  * src/pgbase/state.h
  */
@@ -111,8 +112,8 @@ typedef struct KeyedStateType
 
 /*
  * The methods of an expanded object.  PostgreSQL flattens a state wherever it copies a row.  From
- * PostgreSQL 17 on a sort copies rows in a bump context, in which no memory can be freed.  So these
- * methods call flat_bytes and write_flat in a temporary memory context.
+ * PostgreSQL 17 on, a sort copies rows in a bump context, in which no memory can be freed.  So
+ * these methods call flat_bytes and write_flat in a temporary memory context.
  */
 #define STATE_METHODS               \
 	{                               \
@@ -213,7 +214,7 @@ typedef struct StateApart
 
 /*
  * Separate a partial state from its removals before it is merged: StateTakeApart() for a flat
- * value, StateTakeObjectApart() for an object.  After the merge StateTakeBack() adds the removals
+ * value, StateTakeObjectApart() for an object.  After the merge, StateTakeBack() adds the removals
  * to the removals of "into", the merged state.
  */
 extern void StateTakeApart(StateApart *apart, Datum datum);
@@ -233,8 +234,8 @@ StateTypeOf(const KeyedState *state)
  * Return the state of a group that already has a row: the read-write object that the datum points
  * to.  NULL: the datum is no read-write pointer, or the object has another type.  The caller
  * refuses an object of another type.  The executor passes the read-write pointer of a state only to
- * the functions of one aggregate, which belong to one family (AggregateMoves()).  The function is
- * DatumGetEOHP() without a call.
+ * the functions of one aggregate, which belong to one family (AggregateMoves()).  StateOfRow()
+ * reads the pointer itself, because DatumGetEOHP() is a function call.
  */
 static inline void *
 StateOfRow(Datum datum, const KeyedStateType *type)
@@ -249,8 +250,8 @@ StateOfRow(Datum datum, const KeyedStateType *type)
 
 /*
  * Allocate a read-only pointer to the state in the current memory context.  The executor does not
- * copy the state of a read-only pointer.  Before PostgreSQL 16 the executor flattens a result whose
- * pointer is in any other memory context.
+ * copy the state of a read-only pointer.  Before PostgreSQL 16, the executor flattens a result
+ * whose pointer is in any other memory context.
  */
 extern struct varlena *StatePointer(KeyedState *state);
 

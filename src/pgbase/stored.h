@@ -78,7 +78,7 @@ StoredIs(const StoredValue *value, const struct varatt_external *id)
 
 /*
  * Return the entry of this row's value, or NULL if the value is not stored out of line.  In a new
- * entry all bytes after the StoredValue are zero.  Most rows have the value cache->last or
+ * entry, all bytes after the StoredValue are zero.  Most rows have the value cache->last or
  * cache->last->after.
  */
 static inline StoredValue *

@@ -8,7 +8,7 @@
  * databases.
  *
  * A database of SQL_ASCII does not know the encoding of its text.  MULE_INTERNAL, which PostgreSQL
- * 19 does not have, has no conversion to UTF-8.  In databases of these two encodings text is not
+ * 19 does not have, has no conversion to UTF-8.  In databases of these two encodings, text is not
  * converted, and a value records an unknown encoding (qb_text).
  *
  * src/pgbase/utf8.h

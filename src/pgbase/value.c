@@ -94,7 +94,7 @@ ReturnRow(FunctionCallInfo fcinfo, const Datum *values, const bool *nulls)
 		heap_form_tuple(RowType(fcinfo), (Datum *) values, (bool *) (nulls ? nulls : no_nulls)));
 }
 
-/* Prepare to return rows.  All rows are stored before the first is returned. */
+/* Prepare to return rows.  All rows are stored before the first row is returned. */
 void
 ReturnRows(FunctionCallInfo fcinfo)
 {

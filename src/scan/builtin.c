@@ -9,9 +9,9 @@
  * group.  The functions find this context in an AggState, and read nothing else of it.  Polymorphic
  * functions find the types of their arguments in an expression.
  *
- * Under Finalize Aggregate the result is the state, serialized if its type is internal.  The
- * state of a group can be written to disk, and combined later with other states of the group.
- * An aggregate without a combine function has a single state for all rows, in one process.
+ * Under Finalize Aggregate, the result is the state, serialized if its type is internal.  The state
+ * of a group can be written to disk, and combined later with other states of the group.  An
+ * aggregate without a combine function has a single state for all rows, in one process.
  *
  * src/scan/builtin.c
  */
@@ -261,10 +261,9 @@ add(const BuiltinAggregate *builtin, FunctionCallInfo call, BuiltinState *state,
 }
 
 /*
- * Add all tuples to the state.  For values of fixed length the functions allocate little
- * memory, which is freed after the page.  Values of variable length may have to be
- * decompressed, and a page may have hundreds of such values.  So the memory for these values is
- * freed after each row.
+ * Add all tuples to the state.  For values of fixed length, the functions allocate little memory,
+ * which is freed after the page.  Values of variable length may have to be decompressed, and a page
+ * may have hundreds of such values.  So the memory for these values is freed after each row.
  */
 void
 BuiltinAdd(BuiltinAggregate *builtin, BuiltinState *state, const PageTuples *tuples)

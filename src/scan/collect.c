@@ -2,14 +2,14 @@
  * collect.c
  *		Scans of partitions that fill the same states, and QSketchCollect, which returns the states.
  *
- * Making and merging a sketch costs more than reading a small partition.  So under a serial
- * Append of partitions the children do not return sketches of their own to Finalize Aggregate.
- * Each child passes its sketches to the child that is executed next, and returns no row.  The
- * last child of Append is QSketchCollect, which scans no table and returns the sketches.
+ * Making and merging a sketch costs more than reading a small partition.  So under a serial Append
+ * of partitions, the children do not return sketches of their own to Finalize Aggregate.  Each
+ * child passes its sketches to the child that is executed next, and returns no row.  The last child
+ * of Append is QSketchCollect, which scans no table and returns the sketches.
  *
- * With GROUP BY all children fill the same groups.  So a group that has rows in many
- * partitions needs no merging, unless it was written to disk.  QSketchCollect tests HAVING and
- * returns the groups.  Expressions of the aggregates are computed above Append.
+ * With GROUP BY, all children fill the same groups.  So a group that has rows in many partitions
+ * needs no merging, unless it was written to disk.  QSketchCollect tests HAVING and returns the
+ * groups.  Expressions of the aggregates are computed above Append.
  *
  * The nodes share an executor parameter that no other node uses, like a recursive union and
  * its work table scan.  The value of the parameter points to the ScanAccumulator.

@@ -59,9 +59,8 @@ ScanColumnOf(Expr *expr)
 }
 
 /*
- * Offset of an attribute in tuples without NULLs; -1: it varies.  For a varlena this is the
- * offset at which its padding begins, because only the tuple's bytes show the length of the
- * padding.
+ * Offset of an attribute in tuples without NULLs; -1: it varies.  For a varlena, this is the offset
+ * at which its padding begins, because only the tuple's bytes show the length of the padding.
  */
 static int
 fixed_offset(TupleDesc descriptor, AttrNumber attribute)

@@ -96,8 +96,8 @@ ColumnGet(const ColumnLocation *location, HeapTupleHeader tuple, Datum *value)
 }
 
 /*
- * True if the column is NULL.  Reads only the bitmap of NULLs, unless the tuple was written
- * before the column was added to the table.
+ * True if the column is NULL.  Reads only the bitmap of NULLs, unless the location is an
+ * expression, or the tuple was written before the column was added to the table.
  */
 static inline bool
 ColumnIsNull(const ColumnLocation *location, HeapTupleHeader tuple)

@@ -96,7 +96,7 @@ is_built_in(Oid operator)
 }
 
 /*
- * The btree strategy of a built-in operator; 0: the operator cannot be tested on the page.  For <>
+ * The btree strategy of a built-in operator; 0: the operator cannot be tested on the page.  For <>,
  * the result is the strategy of =, and *negated is true.
  */
 static int
@@ -145,7 +145,7 @@ match_operands(ScanCondition *condition, Expr *column, Oid operator, Expr * oper
 	condition->strategy = strategy_of(operator, & left, &right, &negated);
 	if (condition->strategy == 0 || contain_var_clause((Node *) operand))
 		return false;
-	/* under this collation strings may be equal although their bytes differ */
+	/* under this collation, strings may be equal although their bytes differ */
 	if (left == TEXTOID && !(OidIsValid(collation) && get_collation_isdeterministic(collation)))
 		return false;
 	condition->kind = kind_of(left);

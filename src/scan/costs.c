@@ -2,15 +2,14 @@
  * costs.c
  *		What QSketchScan costs, and which GROUP BY it can do.
  *
- * Rows can be grouped by columns, and by expressions of columns that are not volatile.  The
- * values must be numbers, booleans, times, enums, strings, or values of another built-in type of
- * variable length that has a hash function.  The ordinary plan does all other groupings, such as
- * GROUPING SETS.
+ * Rows can be grouped by columns, and by nonvolatile expressions of columns.  The values must be
+ * numbers, booleans, times, enums, strings, or values of another built-in type of variable length
+ * that has a hash function.  The ordinary plan does all other groupings, such as GROUPING SETS.
  *
- * In a parallel plan each process has groups of its own, and a hash aggregate merges them.
- * A hash aggregate never writes its states to disk, so growing states may exceed its memory
- * limit.  A serial scan can write groups to disk.  So a parallel plan is offered only if there is
- * memory for all groups.
+ * In a parallel plan, each process has groups of its own, and a hash aggregate merges them.  A hash
+ * aggregate never writes its states to disk, so growing states may exceed its memory limit.  A
+ * serial scan can write groups to disk.  So a parallel plan is offered only if there is memory for
+ * all groups.
  *
  * src/scan/costs.c
  */
@@ -457,8 +456,8 @@ ScanGroupingExprs(PlannerInfo *root, RelOptInfo *input)
 }
 
 /*
- * Relative cost of merging a row of an aggregate that cannot defer counting its keys: a
- * filter, or a list with texts.  0: any other aggregate.
+ * Relative cost of merging a row of a filter or of a list with texts, which cannot defer counting.
+ * 0: any other aggregate.
  */
 static int
 whole_cost(const ColumnScanCall *call)

@@ -2,18 +2,18 @@
  * exec.c
  *		Runs QSketchScan in the executor: begins, returns results, rescans, ends.
  *
- * The first call runs the whole scan and returns one tuple with all aggregates.  With GROUP BY
- * there is a tuple for each group (groups/use.c).  In a parallel scan each process returns the
+ * The first call runs the whole scan and returns one tuple with all aggregates.  With GROUP BY,
+ * there is a tuple for each group (groups/use.c).  In a parallel scan, each process returns the
  * groups of its pages.  Our aggregates return NULL if they have received no key.  A scan whose
  * states QSketchCollect returns (collect.c) returns no tuple.
  *
  * HAVING is tested on complete tuples, because its conditions refer to columns of
  * custom_scan_tlist.
  *
- * Under Finalize Aggregate the sketches are partial: they have the keys of one child or several,
+ * Under Finalize Aggregate, the sketches are partial: they have the keys of one child or several,
  * or of the pages that this process read.  Partial sketches are freed as soon as they have been
- * merged.  Complete sketches are kept until a parameter of the scan changes.  Until then a
- * rescan reads no pages.  Groups are kept only if none of them was written to disk or freed.
+ * merged.  Complete sketches are kept until a parameter of the scan changes.  Until then, a rescan
+ * reads no pages.  Groups are kept only if none of them was written to disk or freed.
  *
  * src/scan/exec.c
  */
@@ -34,7 +34,7 @@
 /* Pages between two reports of progress. */
 #define REPORT_PAGES 32
 
-/* The progress of a run.  With GROUP BY the ScanGroups know which groups were returned. */
+/* The progress of a run.  With GROUP BY, the ScanGroups know which groups were returned. */
 typedef enum Progress
 {
 	PROGRESS_NONE,     /* no row was read yet */
@@ -53,7 +53,7 @@ typedef struct ColumnScanState
 	GroupKey *key;                /* the grouping columns of this table */
 	ExprState *having;            /* HAVING; NULL: no HAVING */
 	uint64 refused;               /* results for which HAVING was not true */
-	CachedColumns *cached;        /* NULL: there are none that this process may use */
+	CachedColumns *cached;        /* NULL: this process may use no cached columns */
 	ScanAccumulator *accumulator; /* NULL: no other scan fills the same states */
 	MemoryContext sketches;       /* holds the current result */
 	TableScanDesc scan;

@@ -10,7 +10,7 @@
  *	rows does not matter
  *	GPU not used: 16 processes fill a sketch of 256kB faster than a GPU
  *
- * From PostgreSQL 18 on extensions can add lines to EXPLAIN.  In these versions the reason is
+ * From PostgreSQL 18 on, extensions can add lines to EXPLAIN.  In these versions, the reason is
  * also kept for EXPLAIN (VERBOSE) until the plan has been printed.
  *
  * A query may have several reasons, one for each part with aggregates.  Functions that are
@@ -66,8 +66,8 @@ ScanReport(const ActivityHandle *activity, const PageReader *reader, const ScanA
 }
 
 /*
- * True if EXPLAIN ANALYZE may show the counts.  Below Append a parallel worker may run a
- * serial scan.  Such a scan has no shared memory, so the leader does not know its counts.
+ * True if EXPLAIN ANALYZE may show the counts.  Below Append, a parallel worker may run a serial
+ * scan.  Such a scan has no shared memory, so the leader does not know its counts.
  */
 bool
 ScanCountsAreKnown(const ScanCounts *counts, const PlanState *node, const ExplainState *es)
@@ -184,7 +184,7 @@ keep_reason(const PlannerInfo *root, bool gpu, const char *reason)
 
 #else
 
-/* Before PostgreSQL 18 only the log has reasons. */
+/* Before PostgreSQL 18, only the log has reasons. */
 #define is_explained(root)             false
 #define keep_reason(root, gpu, reason) ((void) 0)
 

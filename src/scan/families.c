@@ -287,7 +287,7 @@ sets_table_bytes(const Const *template, double rows, double others, bool togethe
 static KeyedState *
 sets_start(const ScanAggregate *aggregate, MemoryContext context, bool partial)
 {
-	/* the aggregate above takes over a state in a context of its own without a copy */
+	/* the aggregate above takes over a state without a copy if the state has its own context */
 	MemoryContext separate =
 		partial ? AllocSetContextCreate(context, "QSketchScan sets", ALLOCSET_SMALL_SIZES)
 				: context;

@@ -2,17 +2,17 @@
  * keys.c
  *		Reads keys from the visible tuples of a page, and adds them to states.
  *
- * A column that follows only columns of fixed width has the same offset in every tuple that
- * has no NULL before or in the column.  At this offset the value is read in place (columns.h).
- * In other tuples heap_getattr() reads the value: it handles NULLs, variable width, and
- * columns that were added after the tuple was written.
+ * A column that follows only columns of fixed width has the same offset in every tuple that has no
+ * NULL before or in the column.  At this offset, the value is read in place (columns.h).  In other
+ * tuples, heap_getattr() reads the value: it handles NULLs, variable width, and columns that were
+ * added after the tuple was written.
  *
- * At a fixed offset numbers are read in place, and strings are hashed in place.  Each of the most
+ * At a fixed offset, numbers are read in place, and strings are hashed in place.  Each of the most
  * frequent kinds has a loop of its own.
  *
- * For a key of several columns the ordinary plan makes a row, and keybytes.c concatenates the
- * row's columns.  The scan copies each column directly from the tuple into the bytes of the
- * key, without making a row.  Only lists of top keys need the row.
+ * For a key of several columns, the ordinary plan makes a row, and keybytes.c concatenates the
+ * row's columns.  The scan copies each column directly from the tuple into the bytes of the key,
+ * without making a row.  Only lists of top keys need the row.
  *
  * A key, or a column of a key, may also be an expression, which the executor evaluates
  * (columns.c).  If the values of a key's expression are numbers, the values may be cached like the
@@ -97,7 +97,7 @@ init_cache(ScanAggregate *aggregate)
 }
 
 /*
- * Describe the aggregate's keys, for all groups.  For keys of several columns the kinds of the
+ * Describe the aggregate's keys, for all groups.  For keys of several columns, the kinds of the
  * columns are recorded, too.
  */
 void

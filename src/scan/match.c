@@ -2,10 +2,10 @@
  * match.c
  *		Recognizes aggregates and tables that QSketchScan can do; sets the aggregates up.
  *
- * During planning each aggregate of a query is recognized once, by its functions.  The result
- * is stored in the plan, and tells the executor which arguments the aggregate has.  A cached
- * plan becomes invalid when an aggregate or one of its functions changes.  If an aggregate is
- * replaced between planning and execution, the query fails.
+ * During planning, each aggregate of a query is recognized once, by its functions.  The result is
+ * stored in the plan, and tells the executor which arguments the aggregate has.  A cached plan
+ * becomes invalid when an aggregate or one of its functions changes.  If an aggregate is replaced
+ * between planning and execution, the query fails.
  *
  * At least one aggregate must be qsketch_agg, qfilter_agg, qsets_agg or qtop_agg, or another
  * aggregate of the same functions (pgbase/aggregate.c).  The other aggregates may be ordinary
@@ -15,18 +15,18 @@
  * to the ordinary plan, which raises the error only at the first key.
  *
  * Keys, weights and ids are columns, which are read from the page, or expressions, which the
- * executor evaluates (columns.c).  The scan evaluates expressions and conditions page by page.
- * The results must equal the results of evaluation row by row, so the expressions must not be
- * volatile.  The scan refuses subqueries that run for each row.  It also refuses system columns
- * except tableoid, because a tuple on a page does not have their values.
+ * executor evaluates (columns.c).  The scan evaluates expressions and conditions page by page.  The
+ * results must equal the results of evaluation row by row, so the expressions must not be volatile.
+ * The scan refuses subqueries that run for each row.  It also refuses system columns except
+ * tableoid.
  *
  * A template is a constant or a Param: the result of a subquery that does not depend on the rows,
  * or the parameter of a prepared statement.  A Param has the same value for all rows of a run.
  * Each run reads it before it starts the states.  A parallel worker receives the value from the
  * leader, like the value of any other parameter.
  *
- * During planning the value of a Param is not known, and the default parameters are assumed.
- * With GROUP BY the memory of a group must be known, so a template that is a Param is refused.
+ * During planning, the value of a Param is not known, and the default parameters are assumed.  With
+ * GROUP BY, the memory of a group must be known, so a template that is a Param is refused.
  *
  * src/scan/match.c
  */
@@ -282,8 +282,8 @@ ColumnScanCalls(List *aggregates, List *matches)
 }
 
 /*
- * True if the scan can count the call's keys.  Their type must have a hash function and text of a
- * known encoding, and the family must accept the call.
+ * True if the scan can count the call's keys.  Their type must have a hash function, their text
+ * must have a known encoding, and the family must accept the call.
  */
 static bool
 takes_keys(const ColumnScanCall *call)
@@ -364,7 +364,7 @@ ColumnScanAggregates(List *expressions, List *groups, List *matches)
 	return collected.aggregates;
 }
 
-/* True if an expression needs anything that a page of tuples does not have. */
+/* True if an expression needs more of a tuple than its columns and its tableoid. */
 static bool
 asks_for_more(Node *node, void *context)
 {
@@ -401,8 +401,8 @@ ScanTakesExpression(PlannerInfo *root, RelOptInfo *rel, Node *expr, const char *
 }
 
 /*
- * True if the scan can test the table's conditions.  One-time conditions are refused, because
- * with them the ordinary plan may not even open the table.
+ * True if the scan can test the table's conditions.  One-time conditions are refused, because with
+ * them the ordinary plan need not read the table.
  */
 static bool
 takes_conditions(PlannerInfo *root, RelOptInfo *rel)

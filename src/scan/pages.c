@@ -3,13 +3,13 @@
  *		Reads the pages of a table, and finds the visible tuples of each page.
  *
  * Pages are read by the rules of a sequential scan (heapgetpage, from PostgreSQL 17 on
- * heap_prepare_pagescan).  The page is pruned if PostgreSQL expects a benefit.  Up to PostgreSQL
- * 16, the scan fails under the share lock if the snapshot is too old for the page.  If the page's
- * all-visible bit is set, all tuples are visible, except on a standby.  In all other cases each
- * tuple is checked.  Serializable transactions check each tuple for conflicts.  PostgreSQL's own
- * code does synchronized scans, the ring of buffers for large tables, read-ahead, and the
- * distribution of blocks to parallel workers.  The lock is released before the tuples are used: a
- * pinned page may receive new tuples, but its old tuples do not move.
+ * heap_prepare_pagescan).  The page is pruned if PostgreSQL expects a benefit.  Then the page is
+ * locked in share mode.  Up to PostgreSQL 16, the scan fails if the snapshot is too old for the
+ * page.  If the page's all-visible bit is set, all tuples are visible, except on a standby.  In all
+ * other cases, each tuple is checked.  Serializable transactions check each tuple for conflicts.
+ * PostgreSQL's own code chooses the first block of a synchronized scan and the ring of buffers for
+ * a large table, reads ahead, and distributes blocks to parallel workers.  The lock is released
+ * before the tuples are used: a pinned page may receive new tuples, but its old tuples do not move.
  *
  * The next page is in no processor cache yet.  So the loops over the tuples of this page prefetch
  * one stride of the next page for each tuple, into the second-level cache.  Prefetching the whole
@@ -18,12 +18,12 @@
  *
  * The blocks of a table that was loaded in one step are in consecutive buffers.  So the buffer of a
  * block can be guessed from the last block and its buffer.  Trying the guess is faster than a
- * lookup in the table of all buffers, which is in no processor cache.  From PostgreSQL 17 on a read
- * stream reads a scan's blocks, so only the check of cached columns guesses buffers.  From
- * PostgreSQL 19 on no buffer is guessed, because the format of a buffer's state has changed.
+ * lookup in the table of all buffers, which is in no processor cache.  From PostgreSQL 17 on, a
+ * read stream reads a scan's blocks, so only the check of cached columns guesses buffers.  From
+ * PostgreSQL 19 on, no buffer is guessed, because the format of a buffer's state has changed.
  *
- * Pages whose keys come from cached columns are not read.  In a parallel scan each process
- * skips these pages among the blocks that PostgreSQL assigns to it.
+ * Pages whose keys come from cached columns are not read.  In a parallel scan, each process skips
+ * these pages among the blocks that PostgreSQL assigns to it.
  *
  * src/scan/pages.c
  */
@@ -154,8 +154,7 @@ BlockPrefetchHeaders(const BlockReader *reader, int count)
 
 /*
  * Begin a scan of all pages.  "shared": the shared state in a parallel plan, else NULL.  From
- * PostgreSQL 19 on the scan may mark pages all-visible if the statement does not change the
- * table.
+ * PostgreSQL 19 on, the scan may mark pages all-visible if the statement does not change the table.
  */
 TableScanDesc
 BeginTableScan(ScanState *state, ParallelTableScanDesc shared)

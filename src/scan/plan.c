@@ -2,23 +2,22 @@
  * plan.c
  *		Offers QSketchScan to the planner.
  *
- * QSketchScan is offered if it can do all that the query requests of the table: only
- * aggregates and conditions that match.c accepts, a GROUP BY that costs.c accepts, and no
- * TABLESAMPLE.  In all other cases the ordinary plan is used.  The ordinary plan is also used if
- * it is cheaper: an index may find the few rows that a condition keeps.
+ * QSketchScan is offered if it can do all that the query requests of the table: only aggregates and
+ * conditions that match.c accepts, a GROUP BY that costs.c accepts, and no TABLESAMPLE.  In all
+ * other cases, the ordinary plan is used.  The ordinary plan is also used if it is cheaper: an
+ * index may find the few rows that a condition keeps.
  *
  * The parent of a path is the table that it scans, although the path returns aggregates.  So
  * the planner passes the table's conditions to plan_path(), including the conditions of row
  * security.  The conditions are in the order of security level and cost that every scan must keep.
  * Because the parent is the table, Append can also prune partitions at execution.
  *
- * In the plan the conditions are the node's qual, so EXPLAIN, parameters, permissions and
- * dependencies work as usual.  If a node has a custom_scan_tlist, PostgreSQL's setrefs.c makes
- * its qual refer to that list.  So the list has the aggregates, then the grouping expressions,
- * then each column that conditions need.  match.c turns the references back into columns of
- * the table.  FILTERs stay in their aggregates.  custom_exprs has HAVING, and the parameters
- * of the scan's expressions.  The planner reads from custom_exprs on which parameters the node
- * depends.
+ * In the plan, the conditions are the node's qual, so EXPLAIN, parameters, permissions and
+ * dependencies work as usual.  If a node has a custom_scan_tlist, PostgreSQL's setrefs.c makes its
+ * qual refer to that list.  So the list has the aggregates, then the grouping expressions, then
+ * each column that conditions need.  match.c turns the references back into columns of the table.
+ * FILTERs stay in their aggregates.  custom_exprs has HAVING, and the parameters of the scan's
+ * expressions.  The planner reads from custom_exprs on which parameters the node depends.
  *
  *	one table, serial		QSketchScan
  *	one table, parallel		Finalize Aggregate, Gather, QSketchScan
@@ -27,10 +26,10 @@
  *	partitions, parallel	Finalize Aggregate, Gather, Append, QSketchScan each
  *	UNION ALL				Finalize Aggregate, [Gather,] Append, QSketchScan each
  *
- * With GROUP BY Finalize Aggregate is a hash aggregate.
+ * With GROUP BY, Finalize Aggregate is a hash aggregate.
  *
- * Under Finalize Aggregate QSketchScan replaces Partial Aggregate over Seq Scan.  Several
- * tables are scanned by QSketchScan only if it can scan all of them.
+ * Under Finalize Aggregate, QSketchScan replaces Partial Aggregate over Seq Scan.  Several tables
+ * are scanned by QSketchScan only if it can scan all of them.
  *
  * src/scan/plan.c
  */
@@ -327,9 +326,10 @@ reads_all_pages(const Path *path)
 }
 
 /*
- * Offer a parallel scan of all rows.  Without GROUP BY remove PostgreSQL's own parallel aggregation
- * of all pages, which merges the same number of states in one process.  PostgreSQL's cost of that
- * path does not include this merging, so it cannot be compared with the cost of our path.
+ * Offer a parallel scan of all rows.  Without GROUP BY, remove PostgreSQL's own parallel
+ * aggregation of all pages, which merges the same number of states in one process.  PostgreSQL
+ * charges hardly anything for this merging, so its cost of that path cannot be compared with the
+ * cost of our path.
  */
 static void
 add_parallel(PlanStep *grouping, Path *path, double groups)
@@ -575,8 +575,8 @@ is_whole(PlanStep *grouping, RelOptInfo *input)
 }
 
 /*
- * True if all states can be combined, or if the plan combines no states.  With GROUP BY the states
- * of written groups are combined.  With several tables the states of the tables are combined.
+ * True if all states can be combined, or if the plan combines no states.  With GROUP BY, the states
+ * of written groups are combined.  With several tables, the states of the tables are combined.
  */
 static bool
 can_combine(const PlanStep *grouping, const RelOptInfo *input, List *aggregates)
@@ -666,7 +666,7 @@ report_reasons(PlannerInfo *root, const RelOptInfo *input, const RelOptInfo *out
 }
 
 /*
- * The hook.  Under partitionwise aggregation the planner calls the hook for each partition, then
+ * The hook.  Under partitionwise aggregation, the planner calls the hook for each partition, then
  * for the whole table.  Only the whole table is handled.  A function that is called during planning
  * may plan another query, whose refusal is in memory that is freed with that query.  So the refusal
  * of the outer query is restored at the end.

@@ -219,8 +219,8 @@ is_true_step(const ScanCondition *condition, KeyKind kind, HeapTupleHeader tuple
 }
 
 /*
- * Keep the tuples that pass.  "test" and "kind" are constants in each call, so the compiler
- * makes a loop for each call.
+ * Keep the tuples that pass.  "test" and, for frequent kinds, "kind" are constants in each call, so
+ * the compiler makes a loop for each call.
  */
 static pg_attribute_always_inline void
 keep_if(TupleTest test, const ScanCondition *condition, KeyKind kind, PageTuples *tuples)

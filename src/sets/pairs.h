@@ -294,7 +294,7 @@ extern uint64_t qset_finish_top(qset_pair *pair, uint64_t count, qset_pair *scra
 
 typedef struct qset_question
 {
-	const uint32_t *rank; /* ranks of the set's elements that the collection has, ascending */
+	const uint32_t *rank; /* ranks of the set's elements that the collection has */
 	uint64_t ranks;
 	uint64_t size;  /* number of all elements of the set */
 	int64_t itself; /* number of the set in the collection, never in the answer; -1: none */

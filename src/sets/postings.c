@@ -348,8 +348,8 @@ go_through(answer *a)
 }
 
 /*
- * Allocate the array of pairs.  If more than question->most pairs may be found, first count the
- * pairs that pass.
+ * Allocate the array of pairs.  If filter->top is 0, or more than question->most pairs may be
+ * found, first count the pairs that pass.
  */
 static qb_status
 make_room(answer *a)

@@ -309,7 +309,7 @@ qset_candidates_row(qset_job *job)
  * Rows are entered in the order of their sizes, too.  So the first column that is large enough
  * moves only forward in a list.
  *
- * With "tail" a row needs only later columns.  A list is sorted by size, and columns of equal size
+ * With "tail", a row needs only later columns.  A list is sorted by size, and columns of equal size
  * are sorted by number.  So a window that begins with the row's size begins after the row.  Other
  * windows may also have earlier columns, which the sieve skips.
  */

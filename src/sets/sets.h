@@ -21,7 +21,7 @@
 #include "base/status.h"
 
 /*
- * The limits of a collection.  Within these limits one entry (block.h) can hold a list's position
+ * The limits of a collection.  Within these limits, one entry (block.h) can hold a list's position
  * and length.
  */
 #define QSET_MAX_SETS     ((UINT64_C(1) << 28) - 1)

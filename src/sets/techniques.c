@@ -14,9 +14,9 @@
 /*
  * ---- IP, intersect path: a pair cut into pieces along its merge path ----
  *
- * The method is by Green, Yalamanchili and Munguia.  In the paper thread blocks work on the pieces.
- * In this file the paper's hybrids IP-OBS and IP-HI use pieces that fit into the fastest cache.  A
- * cut takes O(log(n + m)) steps.
+ * The method is by Green, Yalamanchili and Munguia.  In the paper, thread blocks work on the
+ * pieces.  In this file, the paper's hybrids IP-OBS and IP-HI use pieces that fit into the fastest
+ * cache.  A cut takes O(log(n + m)) steps.
  */
 
 uint64_t
@@ -67,8 +67,8 @@ qset_path_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m,
 /*
  * ---- OBS, optimized binary search: searches the smaller set's elements in the larger set ----
  *
- * The method is by Hu, Liu and Huang.  In the paper the first levels of the larger set's search
- * tree are in shared memory.  In this file a table of elements at equal distances replaces these
+ * The method is by Hu, Liu and Huang.  In the paper, the first levels of the larger set's search
+ * tree are in shared memory.  In this file, a table of elements at equal distances replaces these
  * levels.  The table stays in the first-level cache, so only the last levels read the set.  An
  * intersection takes O(n log m) comparisons, where n is the size of the smaller set.
  */
@@ -145,7 +145,7 @@ qset_search_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
  * ---- HI, hash-based intersection: one set probes buckets of the other set ----
  *
  * The method is H-INDEX by Pandey and others.  The paper's buckets have a fixed capacity.  In this
- * file all buckets share one array of exactly n elements, in which the elements of a bucket are
+ * file, all buckets share one array of exactly n elements, in which the elements of a bucket are
  * contiguous, so no bucket can overflow.  Building takes O(n) steps, and probing takes O(m) steps,
  * with two random accesses for each element.
  */

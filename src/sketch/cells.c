@@ -6,8 +6,8 @@
  * Muthukrishnan's Count-Min sketch.  The table has d rows of n counters, row after row.  A key owns
  * one counter in each row.  The high bits of a second mix of hv choose the counter.  Every
  * operation accesses d random cache lines, so thread is slower than the bucketed structures.  In
- * thread a key's counters are independent.  So with counters of equal number and width, thread has
- * the most accurate estimates of all structures.
+ * thread, a key's counters are independent.  So, with counters of equal number and width, thread
+ * has the most accurate estimates of all structures.
  *
  * Invariant: the sum of every row is N.
  *
@@ -205,7 +205,7 @@ const qs_ops qs_bucketed_ops = {
 
 /* ---- arithmetic on whole tables of counters ---- */
 
-/* A table as an array of buckets.  In thread each counter is a bucket. */
+/* A table as an array of buckets.  In thread, each counter is a bucket. */
 typedef struct layout
 {
 	uint64_t buckets;

@@ -2,7 +2,7 @@
  * cells.h
  *		Loops and table arithmetic of structures with plain counters.
  *
- * In every structure but multilevel a key owns d counters of a table.  Each structure has a
+ * In every structure but multilevel, a key owns d counters of a table.  Each structure has a
  * function that locates these counters (qs_locate), and shares the loops of this file.  Callers
  * pass this function as a constant, and some callers also pass a constant as "wide".  So the
  * compiler makes a specialized loop for each caller.

@@ -11,7 +11,7 @@
 /* A group has at least 2^SHIFT_MIN blocks. */
 #define SHIFT_MIN 4
 
-/* A group has at least this many present blocks on average, if the sketch has so many. */
+/* On average, a group has at least this many present blocks, unless the sketch has fewer. */
 #define PRESENT_IN_GROUP 16
 
 qs_block_layout

@@ -2,7 +2,7 @@
  * compact.h
  *		The compact encoding: only the counters that are not zero, in few bytes.
  *
- * In a sketch of few keys most counters are zero, and most other counters fit in one byte.  The
+ * In a sketch of few keys, most counters are zero, and most other counters fit in one byte.  The
  * compact encoding is for stored sketches.  A compact sketch can be read as a whole or in pieces,
  * but cannot be changed.  So only views, and sketches that qs_compact_from_keys() makes for
  * writing, are compact.  qs_copy() makes a dense copy of a compact view.
@@ -16,7 +16,7 @@
  *	thread								a counter	1			d * n, row after row
  *	sf, full and host part				a cell		1			n * 8 * z of the fat table
  *
- * For multilevel a counter is the value low + 256 * high.  The slim table of a full sf sketch is
+ * For multilevel, a counter is the value low + 256 * high.  The slim table of a full sf sketch is
  * not stored, because it follows from the fat table.
  *
  * A block is present if it is not all zero.  A group has 2^s neighbouring blocks.  s is the
@@ -42,8 +42,8 @@
  *
  * To find a block, a reader reads the start and the end of its group's data, and then these data.
  * A group has 16 to 32 present blocks on average.  An attacker can choose keys whose blocks are all
- * in one group.  Then the group has fewer than sqrt(32 * blocks) present blocks.  Reading so many
- * blocks takes up to a millisecond.
+ * in one group.  Then the group has at most about sqrt(32 * blocks) present blocks.  Reading all of
+ * them takes up to a millisecond.
  *
  * src/sketch/compact.h
  */
@@ -299,7 +299,7 @@ qs_single_of(const qs_params *p)
 
 /*
  * Reads the next block if it has d counters of 1 and a gap of one byte.  A block with these
- * counters has one key of weight 1.  In a sketch of few keys most blocks have one key of weight 1.
+ * counters has one key of weight 1.  In a sketch of few keys, most blocks have one key of weight 1.
  * Returns false, and reads nothing, for any other block, or if fewer than SINGLE_BYTES are
  * readable.
  */

@@ -20,8 +20,8 @@
 #define FEW 16
 
 /*
- * In groups of at most 2^SHORT_GAPS blocks every gap takes one byte.  Every gap also takes one byte
- * if each word of 64 blocks has a present block.
+ * In groups of at most 2^SHORT_GAPS blocks, every gap takes one byte.  Every gap also takes one
+ * byte if each word of 64 blocks has a present block.
  */
 #define SHORT_GAPS 7
 

@@ -26,7 +26,7 @@ typedef struct qs_compact_size
 
 /*
  * True if a dense sketch, whose tables take "dense" bytes in dense encoding, is to be written in
- * compact encoding.  In this case sets size->present and size->bytes.  The caller has set
+ * compact encoding.  In this case, sets size->present and size->bytes.  The caller has set
  * size->presence.
  */
 extern bool qs_compact_fits(const qs_sketch *sk, uint64_t dense, qs_compact_size *size);
@@ -120,7 +120,7 @@ qs_blocks_end(qs_block_writer *w)
 /* Number of blocks that are processed together.  Each block has a bit in a word of 64 bits. */
 #define QS_PRESENCE_BITS 64
 
-/* A counter below QS_SHORT takes one byte.  In a short block all counters are below QS_SHORT. */
+/* A counter below QS_SHORT takes one byte.  In a short block, all counters are below QS_SHORT. */
 #define QS_SHORT 128
 
 /*

@@ -2,11 +2,11 @@
  * explicit.c
  *		The explicit encoding: exact counts of few distinct keys.
  *
- * An explicit sketch is exact, and has an entry of 16 bytes for each distinct key.  In memory the
+ * An explicit sketch is exact, and has an entry of 16 bytes for each distinct key.  In memory, the
  * entries are in a hash table with linear probing, whose slots depend on the secret of the process.
- * The table doubles when it is three quarters full.  In serialized bytes the entries are an array
+ * The table doubles when it is three quarters full.  In serialized bytes, the entries are an array
  * sorted by fingerprint.  The array depends only on the multiset of keys, and is searched in place.
- * In a list of top keys (top.h) counts have 4 bytes if their sum fits in 4 bytes.
+ * In a list of top keys (top.h), counts have 4 bytes if their sum fits in 4 bytes.
  *
  * src/sketch/explicit.c
  */

@@ -39,7 +39,7 @@ qs_explicit_remove(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *we
 
 /*
  * Reads the next entry.  *position is 0 for the first entry.  Returns false after the last entry.
- * In a view entries ascend by fingerprint.  In an owned sketch their order has no meaning.
+ * In a view, entries ascend by fingerprint.  In an owned sketch, their order has no meaning.
  */
 extern bool qs_explicit_next(const qs_sketch *sk, uint64_t *position, qs_entry *entry);
 

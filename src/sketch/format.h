@@ -2,7 +2,7 @@
  * format.h
  *		The byte format of a sketch, version 1.
  *
- * The format has a header of 60 bytes and a body, in little-endian order.  In PostgreSQL a varlena
+ * The format has a header of 60 bytes and a body, in little-endian order.  In PostgreSQL, a varlena
  * header of 4 bytes comes first, so the body starts at byte 64.
  *
  *	offset	bytes	field
@@ -27,11 +27,11 @@
  *	56		4		compact: blocks that are not all zero; else 0
  *
  * Body, explicit: entries of an 8-byte fingerprint and an 8-byte count, ascending by fingerprint.
- * Counts are positive.  In a list of top keys (top.h) counts have 4 bytes if N < 2^32, and the
+ * Counts are positive.  In a list of top keys (top.h), counts have 4 bytes if N < 2^32, and the
  * field "counter bytes" is 4.
  *
- * Body, dense: the structure's table, then its extra table.  For sf the extra table is the fat
- * table.  For multilevel the extra table has the high buckets that are not all zero, in the order
+ * Body, dense: the structure's table, then its extra table.  For sf, the extra table is the fat
+ * table.  For multilevel, the extra table has the high buckets that are not all zero, in the order
  * of their low buckets.
  *
  * Body, compact: compact.h describes it, and says when this encoding is chosen.
@@ -53,7 +53,7 @@
  *
  * If keys were only added, the bytes of a full sketch depend only on the parameters and on the
  * multiset of keys.  Parameters and keys determine encoding, counter width and the order of
- * entries.  After removals a dense sketch does not become explicit again.
+ * entries.  After removals, a dense sketch does not become explicit again.
  *
  * src/sketch/format.h
  */
@@ -76,7 +76,7 @@ typedef struct qs_flat
 } qs_flat;
 
 /*
- * Returns the encoding and the size of an owned sketch or a view.  For a dense sketch the function
+ * Returns the encoding and the size of an owned sketch or a view.  For a dense sketch, the function
  * may read all counters.
  */
 extern qs_flat qs_flat_of(const qs_sketch *sk);

@@ -16,10 +16,10 @@
  * dropped if no probed slot is free for it.  The table records the largest estimate of a dropped
  * key.  The counts of all keys with larger estimates are complete.
  *
- * At the end the keys with the largest counts are collected.  Their number is at least the
+ * At the end, the keys with the largest counts are collected.  Their number is at least the
  * requested number, if enough keys were counted.
  *
- * Estimates are rounded down to steps.  Each estimate below 64 is a step.  From 64 on there are 32
+ * Estimates are rounded down to steps.  Each estimate below 64 is a step.  From 64 on, there are 32
  * steps from each power of two to the next.
  *
  * src/sketch/frequent.h

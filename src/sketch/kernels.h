@@ -2,10 +2,10 @@
  * kernels.h
  *		The inner loops of sketches on the CPU, one table for each instruction set.
  *
- * A table has fast loops for hashing, for adding a batch, for merging multilevel sketches, and for
- * selecting keys with large estimates.  If a table has no fast loop for adding, the structure's
- * plain loop (qs_ops.add) is used.  The files engine/sketch_*.c define the tables, and
- * engine/sketch_cpu.c chooses a table.  All tables compute the same bytes.
+ * A table has fast loops for hashing and for merging multilevel sketches, and may have fast loops
+ * for adding a batch and for selecting keys with large estimates.  If a table has no fast loop for
+ * adding, the structure's plain loop (qs_ops.add) is used.  The files engine/sketch_*.c define the
+ * tables, and engine/sketch_cpu.c chooses a table.  All tables compute the same bytes.
  *
  * src/sketch/kernels.h
  */

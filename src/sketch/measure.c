@@ -3,9 +3,9 @@
  *		Measures the noise of a sketch from its tables, and forecasts errors.
  *
  * The first pass finds the least and the largest counter, which determine the first bin and the
- * number of bins.  The second pass reads bucket after bucket.  For each counter it computes the
+ * number of bins.  The second pass reads bucket after bucket.  For each counter, it computes the
  * chance that this counter is the estimate of an absent key, and adds the chance to the counter's
- * bin.  For thread the second pass makes a histogram of each row, and multiplies the tails of all
+ * bin.  For thread, the second pass makes a histogram of each row, and multiplies the tails of all
  * histograms.
  *
  * src/sketch/measure.c
@@ -19,7 +19,7 @@
 /* ---- which buckets ---- */
 
 /*
- * In thread bucket i is counter i of all rows.  For one probe a sample of the buckets is enough.
+ * In thread, bucket i is counter i of all rows.  For one probe, a sample of the buckets is enough.
  * The error of many probes depends on the rarest noise, so all buckets are read.
  */
 uint64_t
@@ -301,7 +301,7 @@ tail_before(const qs_noise *noise, uint32_t bin)
 
 /*
  * The mean is the base plus the sum, over all v >= 0, of the chance that the distance exceeds v.
- * Within a bin this chance is assumed to fall linearly.
+ * Within a bin, this chance is assumed to fall linearly.
  */
 double
 qs_noise_mean(const qs_noise *noise)
@@ -358,7 +358,7 @@ rank_in_bin(const qs_noise *noise, uint32_t bin, double tail)
 }
 
 /*
- * For several probes the error is the last value of the bin.  A single heavy key may cause the
+ * For several probes, the error is the last value of the bin.  A single heavy key may cause the
  * rarest noise, and this noise may be anywhere in the bin.
  */
 int64_t
@@ -496,7 +496,7 @@ qs_fat_chances(const uint64_t *cell, uint32_t stride, const uint32_t *size, uint
 #define MODEL_BUCKETS_MAX 4096
 
 /*
- * The largest average number of keys of a model's counter.  With keys of weight 1 such a counter
+ * The largest average number of keys of a model's counter.  With keys of weight 1, such a counter
  * exceeds 255, so a model of multilevel has high buckets.
  */
 #define MODEL_COUNT 512

@@ -3,7 +3,7 @@
  *		Measures the noise of a sketch, and computes errors, unbiased estimates and forecasts.
  *
  * A bin is a range of distances of noise from the least noise.  Each distance below 512 has a
- * separate bin.  Above 512 each doubling of the distance has 2^8 bins, so a bin's width is at most
+ * separate bin.  Above 512, each doubling of the distance has 2^8 bins, so a bin's width is at most
  * 1/256 of its distances.  There are 14,592 bins for all distances below 2^64.
  *
  * src/sketch/measure.h
@@ -64,17 +64,17 @@ qs_bin_start(uint32_t bin)
  *
  * qs_noise contains the distribution.  qs_noise_init() measures a sketch once, and then qs_noise
  * gives the error for any confidence.  Measuring takes two passes over the table and up to 120 kB
- * of memory.  For thread it takes up to 120 kB more for each row, and for a device part of sf up to
- * 240 kB more.  For one probe at most 2^22 counters are read.  Of larger tables only evenly spaced
- * buckets are read.  For several probes all counters are read.  Later changes of the sketch do not
- * change the distribution.
+ * of memory.  For thread, it takes up to 120 kB more for each row, and for a device part of sf up
+ * to 240 kB more.  For one probe, at most 2^22 counters are read.  Of larger tables, only evenly
+ * spaced buckets are read.  For several probes, all counters are read.  Later changes of the sketch
+ * do not change the distribution.
  *
- * Limits.  Each noise below base + 512 has a separate bin.  Above base + 512 a bin's width is up to
- * 1/256 of the distance from the base.  For one probe the error is interpolated within its bin.
- * For several probes it is the bin's last value.  If the noise has few values, the error is the
+ * Limits.  Each noise below base + 512 has a separate bin.  Above base + 512, a bin's width is up
+ * to 1/256 of the distance from the base.  For one probe, the error is interpolated within its bin.
+ * For several probes, it is the bin's last value.  If the noise has few values, the error is the
  * least value with at least the requested confidence, and holds more often than requested.
  *
- * Estimates of full sf sketches and of device parts come from slim counters.  In slim counters the
+ * Estimates of full sf sketches and of device parts come from slim counters.  In slim counters, the
  * estimate of a heavy key has less noise than the estimate of an absent key.  So the error holds
  * more often than requested for heavy keys.  For one probe, masks are treated as drawn from all
  * C(m, d) masks.  This treatment is nearly right if the table has at least C(m, d) / m masks.
@@ -245,10 +245,10 @@ qs_estimate_unbiased(const qs_sketch *sk, const qs_noise *noise, uint64_t finger
  * extrapolated.  The mean of the noise grows in proportion to the number of keys.  The distance of
  * the error from this mean grows with the square root of the number.
  *
- * In most sketches keys of unequal counts cause smaller errors than keys of equal counts.  A heavy
+ * In most sketches, keys of unequal counts cause smaller errors than keys of equal counts.  A heavy
  * key adds noise only to the few keys that share its counters, and leaves less weight for all other
  * keys.  If counts differ by orders of magnitude, as sums of bytes do, equal counts are a bad
- * model.  For such data the weights of the model's keys are drawn from a sample of the data's
+ * model.  For such data, the weights of the model's keys are drawn from a sample of the data's
  * weights.
  *
  * Forecasts are not made for device and host parts of sf.

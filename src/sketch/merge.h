@@ -8,14 +8,14 @@
  *	qs_merge_begin(into, from)		once: sets the total of "into"
  *	qs_merge_slice(into, ...)		until all slices of "from" are added
  *
- * Between two slices keys may be added to "into", and "into" may be copied.  The total of "into"
+ * Between two slices, keys may be added to "into", and "into" may be copied.  The total of "into"
  * already includes both sketches, but the counters of "into" do not.  So "into" must not be used
  * for estimates.
  *
  * A sketch cannot be merged into itself in slices.
  *
- * The unit of a slice is a bucket.  In a thread sketch the unit is a counter, and all rows form one
- * array.
+ * The unit of a slice is a bucket.  In a thread sketch, the unit is a counter, and all rows form
+ * one array.
  *
  * A slice can be copied into a separate sketch, to be sent to another process.  This sketch has the
  * counters of the slice but no total, and nothing is merged into it.
@@ -86,7 +86,7 @@ extern qb_status
 qs_take_slice(qs_sketch *to, const qs_sketch *from, qs_slice units, const qb_memory *memory);
 
 /*
- * Adds the slice "units" of a dense sketch to "slice".  Before the first call all members of
+ * Adds the slice "units" of a dense sketch to "slice".  Before the first call, all members of
  * "slice" but "memory" are zero.  Returns the statuses of qs_merge().
  */
 extern qb_status qs_add_slice(qs_sketch *slice, const qs_sketch *from, qs_slice units);

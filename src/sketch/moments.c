@@ -10,7 +10,7 @@
  * keys' counts in the two sketches.  Let F and G be the second moments of the bucket's counts in
  * the two sketches.  Then S is F * G, plus the square of the bucket's product, minus the
  * contribution of single keys to both terms.  k is the variance of the number of counters that two
- * keys share, divided by the square of d - d * d / m.  For plain counters k is 1 / (m - 1).
+ * keys share, divided by the square of d - d * d / m.  For plain counters, k is 1 / (m - 1).
  *
  * If one heavy key has nearly all of a second moment, its counters can be recognized and are
  * treated separately.  Keys of all other buckets are treated as light, which overestimates the

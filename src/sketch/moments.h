@@ -15,7 +15,7 @@
  *		J^ = (<a, b> - (d * d / m) Na Nb) / (d - d * d / m)
  *
  * is an unbiased estimate of J for a bucket.  The estimate for two sketches is the sum over all
- * buckets.  For a bucket the estimate is a multiple of the covariance of the counters of a and b.
+ * buckets.  For a bucket, the estimate is a multiple of the covariance of the counters of a and b.
  * A row of thread is one bucket with d = 1 and m = n, and the estimate is the median of all rows.
  * If keys own whole buckets (d = m), the totals of all buckets are treated as a row.  A fat bucket
  * of sf has m = 8 z cells.
@@ -94,11 +94,11 @@ qs_inner_product(const qs_sketch *a, const qs_sketch *b, const qb_memory *memory
  *							the term is negative
  *	in different rows		0 (thread): rows are independent
  *
- * In one bucket s depends only on the distance of a and b, because masks are rotated by 0 .. m-1
+ * In one bucket, s depends only on the distance of a and b, because masks are rotated by 0 .. m-1
  * positions with equal chance (params.h).  Let r be the number of bits in a mask whose neighbour at
  * this distance is set, too.  Then r of the mask's m rotations select both a and b.  The mean of r
  * over the table of masks gives s, so the error is right for few masks, too.  Two fat cells of one
- * sub-bucket have s = 0.  For two cells of different sub-buckets s is the value for their slim
+ * sub-bucket have s = 0.  For two cells of different sub-buckets, s is the value for their slim
  * counters, divided by z^2.
  *
  * U includes the counters of buckets that are all zero.  An estimate from the number of zero
@@ -106,8 +106,8 @@ qs_inner_product(const qs_sketch *a, const qs_sketch *b, const qb_memory *memory
  * distinguish one key in a bucket from two keys, although two keys usually own different counters.
  *
  * Limits.  The relative error hardly grows until most counters are in use, and then grows fast.
- * With fewer than QS_DISTINCT_ZEROS zero counters U is no longer nearly normal, and no estimate is
- * returned.  For d = 3 and a megabyte of counters the limit is about 3 keys for each counter.
+ * With fewer than QS_DISTINCT_ZEROS zero counters, U is no longer nearly normal, and no estimate is
+ * returned.  For d = 3 and a megabyte of counters, the limit is about 3 keys for each counter.
  * HyperLogLog has no such limit.
  *
  * Weights do not matter.  Completely removed keys are not counted, because their counters fall to

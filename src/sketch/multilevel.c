@@ -208,7 +208,7 @@ is_live(const qs_sketch *sk, const uint8_t *high)
 }
 
 /*
- * Counts the high buckets that write() writes.  In damaged bytes several low buckets may name the
+ * Counts the high buckets that write() writes.  In damaged bytes, several low buckets may name the
  * same high bucket, and some high buckets may have no low bucket.
  */
 static uint64_t

@@ -130,8 +130,8 @@ qs_multilevel_values(const qs_sketch *sk, uint64_t bucket, uint64_t *value)
  * block of buckets after another, so that a block is still in the cache in the second step.
  * Subtracting uses borrows instead of carries.
  *
- * After many merges into a sketch nearly all of its buckets have high buckets, and each merge
- * carries into nearly all high buckets.  In this case carries are counted in a separate table
+ * After many merges into a sketch, nearly all of its buckets have high buckets, and each merge
+ * carries into nearly all high buckets.  In this case, carries are counted in a separate table
  * (qs_sketch.carries), with a byte for each counter.  This table is added to the high counters
  * before a byte could overflow, and after the last merge.
  *

@@ -200,7 +200,7 @@ extern uint64_t qs_tables_bytes(const qs_params *p, bool wide, uint64_t high);
  * A key's mask is a mask of the table, rotated by 0 .. m-1 positions.  Two keys of a bucket with
  * equal masks own the same counters (sf: the same slim counters).  There are C(m, d) possible
  * masks, which can be thousands.  With 1024 masks and no rotation, two keys have equal masks 4 to 6
- * times as often as with all possible masks.  Without rotation multilevel loses a fifth of its
+ * times as often as with all possible masks.  Without rotation, multilevel loses a fifth of its
  * accuracy, and warp a sixteenth.  With rotation, 1024 masks are as accurate as all possible masks.
  */
 

@@ -49,7 +49,7 @@ extern int64_t qs_estimate_compact(const qs_sketch *view, uint64_t hv);
 /* The maximum number of counters in a bucket, which a fat bucket with the largest z has. */
 #define QS_BUCKET_MAX (QS_SF_WIDTH * QS_Z_MAX)
 
-/* Chooses the table of an sf sketch.  For other structures both values have the same meaning. */
+/* Chooses the table of an sf sketch.  For other structures, both values have the same meaning. */
 typedef enum qs_side
 {
 	QS_SIDE_ESTIMATE, /* the table from which estimates are made */
@@ -68,12 +68,12 @@ extern void qs_bucket_read(const qs_sketch *sk, qs_side side, uint64_t bucket, u
 /*
  * ---- walking over the buckets of a sketch that are not all zero ----
  *
- * A walk visits only nonzero buckets: buckets that have a nonzero counter.  In a sketch of few keys
- * most buckets are zero.  In tables a walk skips up to 64 zero buckets in one step.  In compact
- * encoding zero buckets take no step, so the time grows with the compact bytes, not with the size
- * of the sketch.
+ * A walk visits only nonzero buckets: buckets that have a nonzero counter.  In a sketch of few
+ * keys, most buckets are zero.  In tables, a walk skips up to 64 zero buckets in one step.  In
+ * compact encoding, zero buckets take no step, so the time grows with the compact bytes, not with
+ * the size of the sketch.
  *
- * In thread each counter is a bucket of the walk, row after row.
+ * In thread, each counter is a bucket of the walk, row after row.
  *
  * A walk can visit a sketch as if it were folded to fewer buckets.  A bucket's number is the high
  * part of hv * n.  So bucket i of n/2 buckets has exactly the keys of buckets 2i and 2i + 1 of n

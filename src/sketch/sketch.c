@@ -329,7 +329,7 @@ dense_part(qs_sketch *to, const qs_sketch *from, qs_part part, const qb_memory *
 
 /*
  * Makes another part of a sketch that is not dense.  If the sketch is explicit, a host part or a
- * full sketch is a copy of its entries.  In all other cases the sketch is made dense first.
+ * full sketch is a copy of its entries.  In all other cases, the sketch is made dense first.
  */
 static qb_status
 part_without_tables(qs_sketch *to, const qs_sketch *from, qs_part part, const qb_memory *memory)

@@ -8,7 +8,7 @@
  *
  * Explicit encoding: exact counts of few distinct keys.  An owned sketch has a hash table of
  * entries (explicit.c).  A view has entries sorted by fingerprint.  With more than
- * qs_explicit_limit() distinct keys a sketch becomes dense, and never explicit again.
+ * qs_explicit_limit() distinct keys, a sketch becomes dense, and never explicit again.
  *
  * Dense encoding: tables of counters.  The structure's file describes their layout.
  *
@@ -96,7 +96,7 @@ typedef struct qs_sketch
 
 	/*
 	 * Set only in an owned sketch, between qs_merge_deferred() and qs_materialize().  At all other
-	 * times NULL and 0.
+	 * times, they are NULL and 0.
 	 */
 	uint8_t *carries; /* dense multilevel: number of carries of each counter, a byte each */
 	uint32_t carried; /* number of merges counted in "carries"; no byte exceeds this number */

@@ -439,7 +439,7 @@ qs_top_drop_below(qs_top *top, int64_t least)
 	index_all(top);
 }
 
-/* ---- what is certain about the weight of any key ---- */
+/* ---- bounds of the weight of any key ---- */
 
 /* Returns the largest possible weight of a key that is no candidate.  "sk" may be NULL. */
 static int64_t

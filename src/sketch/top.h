@@ -54,7 +54,7 @@
  *
  * Subtracting (qs_top_subtract) removes the weights of another list, or of a sketch without a
  * list.  Let R >= 0 be the weight that is removed from a key.  The other list has bounds r <= R <=
- * r'.  For a sketch without a list r' is the sketch's estimate, and r is 0, or the exact count if
+ * r'.  For a sketch without a list, r' is the sketch's estimate, and r is 0, or the exact count if
  * the sketch is explicit.  So max(lower - r', 0) is a lower bound, and lower + before - r is an
  * upper bound.  The estimate of the remaining sketch is an upper bound, too.  A candidate is
  * dropped only if its upper bound is 0.  The bound of all keys that are no candidates still holds,
@@ -124,7 +124,7 @@ typedef struct qs_top
 
 	/* only in views */
 	const uint8_t *entries;
-	uint64_t entry_bytes; /* bytes of an entry: 24, or of an explicit entry without "before" */
+	uint64_t entry_bytes; /* bytes of an entry; entries of explicit sketches have no "before" */
 	const uint8_t *text;  /* all texts, a zero byte after each */
 	uint64_t text_bytes;
 } qs_top;

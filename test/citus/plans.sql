@@ -1,5 +1,5 @@
--- Checks that QSketchScan reads shards, also in groups.  From Citus 14 on states travel in binary, in older
--- versions as text.  Plans that differ only in this form are printed as equal.
+-- Checks that QSketchScan reads shards, also in groups.  From Citus 14 on, states travel in binary.  Older
+-- versions use text.  Plans with binary states and plans with text states are printed alike.
 SET citus.explain_all_tasks = off;
 CREATE FUNCTION explained(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 BEGIN

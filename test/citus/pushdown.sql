@@ -1,4 +1,4 @@
--- Columns of the table "spread" by type, and how many of eight aggregates are computed in its shards.
+-- Prints for each column of "spread" its type, and how many of eight aggregates the shards compute.
 SET citus.explain_all_tasks = off;
 SELECT attname || ' ' || atttypid::regtype || ' ' || count(*) FILTER (WHERE line LIKE 'Query: %partial_agg(%')
 FROM pg_attribute, unnest(ARRAY['qsketch_agg(%s)', 'qsketch_agg(%s, w)', 'qsketch_agg(%s, qsketch_new())',

@@ -341,7 +341,7 @@ free_chunks(Chunks *chunks)
 			free_column(&chunks->chunk[i].column[c]);
 }
 
-/* True if the i-th row of a tile passes the tests, and its key is not NULL or not needed. */
+/* True if the i-th row of a tile passes the tests.  A key that is needed must not be NULL. */
 static bool
 passes(const Rows *rows, const qb_tile *tile, uint32_t i)
 {

@@ -3,11 +3,11 @@
  *		Makes every CUDA call of operations on a sketch fail once, and checks what remains.
  *
  * The library of this test is built with QS_CUDA_FAULTS: QS_CUDA_TRY calls qs_cuda_fault(), which
- * says whether the CUDA call must fail.  The test repeats an operation until it succeeds: the first
- * call fails, then the second, and so on.  Each failure must have a name.  If an operation promises
- * to leave the sketch unchanged, the test checks this promise.  After each failure the test closes
- * the device, and all its memory must become free.  The test compares the free memory of the whole
- * device, so no other program may use the device.
+ * says whether the CUDA call must fail.  The test repeats an operation until no call fails: in
+ * run 1 the first call fails, in run 2 the second, and so on.  Each failure must have a name.  If
+ * an operation promises to leave the sketch unchanged, the test checks this promise.  After each
+ * failure the test closes the device, and all its memory must become free.  The test compares the
+ * free memory of the whole device, so no other program may use the device.
  *
  * The test also inserts into a sketch when little device memory is free.
  *

@@ -3,9 +3,9 @@
  *		Makes every CUDA call of operations on a filter fail once, and checks what remains.
  *
  * The library is built with QS_CUDA_FAULTS, as for faults.c.  The test makes, fills, merges,
- * queries and fetches a filter, again and again until everything succeeds: the first CUDA call
- * fails, then the second, and so on.  Nothing may leak, each error must have a name, and the
- * next filter must be right.
+ * queries and fetches a filter, again and again until no CUDA call fails: in run 1 the first
+ * call fails, in run 2 the second, and so on.  Nothing may leak, each error must have a name, and
+ * the next filter must be right.
  *
  * test/gpu/filter_faults.c
  */

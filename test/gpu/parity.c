@@ -5,7 +5,7 @@
  * A case draws parameters, and then operations: insert, merge, and reload.  Keys are inserted from
  * ordinary, pinned or device memory, with or without weights, in every way of inserting.  Sketches
  * are merged as a whole or in slices; a merge with a sketch of another size must be refused.
- * After each operation the serialized bytes of both sketches and the estimates of some keys must
+ * After each operation, the serialized bytes of both sketches and the estimates of some keys must
  * be the same.  A case depends only on its number: "parity NUMBER 1" repeats case NUMBER.
  *
  *	parity [first case [number of cases]]

@@ -41,7 +41,7 @@ sanitize() {
 			"$here/sets_memberships" 0 "$((${1:-12} / 6))" || status=1
 		"$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 5 \
 			"$here/filter_parity" 0 "${1:-12}" || status=1
-		# blocked filters: case 43 has few cache lines, and cases from 60 on partition batches
+		# blocked filters: case 43 has two cache lines, and cases 61 and 64 partition batches
 		"$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 5 \
 			"$here/filter_parity" 43 1 || status=1
 		"$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 5 \

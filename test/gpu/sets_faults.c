@@ -2,9 +2,9 @@
  * sets_faults.c
  *		Makes every CUDA call of a search for pairs of sets fail once, and checks what remains.
  *
- * The library is built with QS_CUDA_FAULTS, as for faults.c.  The test repeats a search until
- * it succeeds: the first CUDA call fails, then the second, and so on.  Nothing may leak, each
- * error must have a name, and the next search must find all pairs.
+ * The library is built with QS_CUDA_FAULTS, as for faults.c.  The test repeats a search until no
+ * CUDA call fails: in run 1 the first call fails, in run 2 the second, and so on.  Nothing may
+ * leak, each error must have a name, and the next search must find all pairs.
  *
  * test/gpu/sets_faults.c
  */

@@ -2,7 +2,7 @@
  * add_cancelled.c
  *		Adds keys to a value in place while the query is being cancelled, for tests.
  *
- * From PostgreSQL 18 on PL/pgSQL changes variables in place.  A variable survives a cancellation
+ * From PostgreSQL 18 on, PL/pgSQL changes variables in place.  A variable survives a cancellation
  * that is caught, so the cancelled call must leave it unchanged.  This module tests such calls with
  * every version of PostgreSQL.
  *

@@ -2,7 +2,7 @@
  * cancel_after.c
  *		Cancels the query of its session after a given time, for tests.
  *
- * statement_timeout is measured from the start of a statement.  With these functions the time
+ * statement_timeout is measured from the start of a statement.  With these functions, the time
  * starts in the middle of a statement, when the arguments of a call are in memory.  So
  * after_cancel() measures only how long the cancelled call continues.
  *

@@ -3,7 +3,7 @@
  *		Keys that share slots in tables whose slots can be computed, for tests.
  *
  * Tables in memory choose slots by a secret (base/slot.h).  In a table that chose slots by
- * qb_mix64() alone, or by a constant multiplier, all of these keys would have one slot.
+ * qb_mix64() alone, or by a constant multiplier, all keys of a test would have one slot.
  *
  *	mix64(bigint) bigint			qb_mix64() of the key
  *	unmix64(bigint) bigint			the key whose qb_mix64() is the argument

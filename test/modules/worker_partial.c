@@ -4,10 +4,10 @@
  *
  * Citus distributes queries over machines, and calls aggregates in this way to compute partial
  * states.  The aggregate of Citus receives the OID of an inner aggregate, and one argument.  The
- * argument is a row if the inner aggregate has several arguments.  For each row of the table the
+ * argument is a row if the inner aggregate has several arguments.  For each row of the table, the
  * transition function of the inner aggregate is called with a new FmgrInfo without an expression.
- * With arguments in a row the call has no collation.  This aggregate does the same, and returns the
- * state unchanged.
+ * With arguments in a row, the call has no collation.  This aggregate does the same, and returns
+ * the state unchanged.
  *
  *	CREATE FUNCTION worker_partial_trans(internal, oid, anyelement) RETURNS internal
  *	CREATE FUNCTION worker_partial_final(internal, oid, anyelement) RETURNS bytea

@@ -3,7 +3,7 @@
  *		Random operations on three sketches, compared with exact counts.
  *
  * The machine draws parameters and operations from a source of choices: random numbers in
- * test_property.c, the fuzzer's bytes in fuzz_ops.c.  For each sketch the machine keeps the
+ * test_property.c, the fuzzer's bytes in fuzz_ops.c.  For each sketch, the machine keeps the
  * exact count of each key.  After each operation it checks that
  *
  * - no estimate is below the exact count, and explicit sketches are exact;

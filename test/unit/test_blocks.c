@@ -134,7 +134,7 @@ all_instructions_agree(void **state)
 
 /* ---- inner loops ---- */
 
-/* Returns a random counter of up to "bytes" bytes, which is often 0. */
+/* Returns a random counter of up to "bytes" bytes, which is sometimes 0. */
 static uint32_t
 some_counter(test_rng *rng, uint32_t bytes)
 {

@@ -57,7 +57,7 @@ fast_is_plain(void **state)
 							 qb_crc32c_plain(0x12345678, bytes + offset, length));
 }
 
-/* On x86-64 long values are read as three streams, whose checksums are combined. */
+/* On x86-64, long values are read as three streams, whose checksums are combined. */
 static void
 long_is_plain(void **state)
 {

@@ -24,7 +24,7 @@ typedef struct stream
 	size_t count;
 	uint64_t distinct;
 	int64_t weights; /* largest weight; 0: no weights are passed, and each is 1 */
-	bool compact;    /* true: qs_compact_from_keys() must accept these keys for 4096 buckets */
+	bool compact;    /* these keys must be accepted for 4096 buckets, except by thread and sf */
 } stream;
 
 static const stream streams[] = {
@@ -139,7 +139,7 @@ bytes_are_those_of_tables(void **state)
 }
 
 /*
- * Try several depths and numbers of buckets.  With one or two buckets the keys are refused.  All
+ * Try several depths and numbers of buckets.  With one or two buckets, the keys are refused.  All
  * other numbers of buckets need two or three sorting passes.
  */
 static void

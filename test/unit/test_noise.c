@@ -2,7 +2,7 @@
  * test_noise.c
  *		The measured error, compared with all choices of counters, and with real keys.
  *
- * In small sketches the tests try every choice of counters of every bucket.  The measured
+ * In small sketches, the tests try every choice of counters of every bucket.  The measured
  * distribution must equal the distribution of all choices.  In larger sketches the error
  * must hold for present and for absent keys.  "make accuracy" checks even larger sketches.
  *

@@ -2,7 +2,7 @@
  * test_remove.c
  *		Removing and subtracting undo adding exactly, or are refused and change nothing.
  *
- * In these tests keys are present, or the sketch can detect that they are absent.
+ * In these tests, keys are present, or the sketch can detect that they are absent.
  * test_absent.c tests absent keys that a sketch cannot detect.
  *
  * test/unit/test_remove.c

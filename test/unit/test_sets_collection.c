@@ -56,7 +56,7 @@ require_table(const qset_collection *c, table t)
 			REQUIRE(in_collection(c, set, element) == (t[set][element] != 0));
 }
 
-/* Ids and elements at the limits of 64 bits, which come one after another, are in order. */
+/* Sets and elements are in order, even if ids and elements are at the limits of 64 bits. */
 static void
 orders_the_limits(void **state)
 {

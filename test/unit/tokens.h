@@ -187,8 +187,8 @@ step_make(token_machine *m)
 }
 
 /*
- * Returns a random value.  With "in_transfer" most of the returned values were handed over.
- * Without "in_transfer" most of the returned values belong to this process.
+ * Returns a random value.  If "in_transfer", most of the returned values were handed over.
+ * Otherwise, most of the returned values belong to this process.
  */
 static inline token_value *
 likely_value(token_machine *m, bool in_transfer)

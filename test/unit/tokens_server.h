@@ -3,8 +3,8 @@
  *		Stand-ins for the PostgreSQL functions that handles and tokens call.
  *
  * gpu/handles.c and gpu/sketch_token.c are compiled against PostgreSQL's headers, but not
- * linked with PostgreSQL.  In this file locks only count, processes are elements of a
- * table, and errors jump.  The file defines global functions and variables, so only one
+ * linked with PostgreSQL.  In this file a lock is only a counter, a process is an element of a
+ * table, and an error is a longjmp().  The file defines global functions and variables, so only one
  * source file of a program may include it.
  *
  * test/unit/tokens_server.h

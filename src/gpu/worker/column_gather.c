@@ -2,11 +2,12 @@
  * column_gather.c
  *		Gathers the wanted keys of cached columns in device memory.
  *
- * The device tests the rows, and writes the keys of the rows that pass, in each of these cases: the
- * request has tests; the column of the keys has NULLs; the request has groups; the projection is
- * not PROJECT_KEYS; the keys of several chunks must be copied into one array.  In all other cases
- * all rows of the wanted pages pass, and the values are copied, or are read in the chunk's array
- * without a copy.
+ * The device tests the rows, and writes the keys of the rows that pass, in each of these cases:
+ * the request has tests; the column of the keys has NULLs; the request has groups; the projection
+ * is not PROJECT_KEYS; the keys of several chunks must be copied into one array.  In all other
+ * cases, all rows of the wanted pages pass, and the values are copied, or are read in the chunk's
+ * array without a copy.  If a request without tests only counts rows, the worker counts them
+ * without the device.
  *
  * Keys of groups are ordered by group.  One call may test the rows of several chunks, which needs
  * fewer waits than a call for each chunk.

@@ -34,8 +34,8 @@ extern int GpuCoroutine(void);
 extern uint32 GpuBusyDevices(void);
 
 /*
- * Pause the running coroutine, so that other coroutines can run.  Outside of coroutines nothing is
- * done.
+ * Pause the running coroutine, so that other coroutines can run.  Outside of coroutines, nothing
+ * is done.
  */
 extern void GpuPause(void);
 

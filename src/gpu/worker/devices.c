@@ -4,7 +4,7 @@
  *
  * A device is "lost" if it cannot be opened, or has failed while other devices still answer.  A
  * lost device is not used until it is opened again, when the configuration is reloaded.  After a
- * failed kernel no device of the process answers (docs/engineering/gpu-worker.md), so the worker
+ * failed kernel, no device of the process answers (docs/engineering/gpu-worker.md), so the worker
  * ends.
  *
  * CUDA's driver starts threads when it is first called.  These threads inherit the signal mask, and
@@ -572,7 +572,10 @@ GpuEndUse(int coroutine)
 	used_count[coroutine] = 0;
 }
 
-/* For each coroutine: the handle of its request.  Its role decides what GpuMakeRoom() may evict. */
+/*
+ * For each coroutine: the handle of its request.  The handle's role decides what GpuMakeRoom() may
+ * evict.
+ */
 static const GpuHandle *served[GPU_DEVICES_MAX];
 
 void

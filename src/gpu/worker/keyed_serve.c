@@ -155,8 +155,8 @@ find_replicas(const GpuSlot *slot, uint32 whole)
 }
 
 /*
- * Merge the next piece of a replica.  If the device has no memory, a value that grows becomes full,
- * and its backend merges the rest.  After any other error the value must not be used.
+ * Merge the next piece of a replica.  If the device has no memory, a value that grows becomes
+ * full, and its backend merges the rest.  After any other error, the value must not be used.
  */
 static qb_status
 merge_replica(int index)

@@ -42,7 +42,7 @@ typedef struct GpuKeyedOps
 	void (*destroy)(void *value);
 	uint64 (*bytes)(const void *value); /* device memory of a value */
 
-	/* Adds keys in the memory of the value's device.  After QB_NO_MEMORY the value is unchanged. */
+	/* Adds keys in the memory of the value's device.  On QB_NO_MEMORY, the value is unchanged. */
 	qb_status (*insert)(void *value, const uint64 *key, uint64 count);
 
 	/*
@@ -64,7 +64,7 @@ typedef struct GpuKeyedOps
 	uint32 whole; /* requests before which all replicas are merged */
 
 	/*
-	 * The value may need more device memory to add keys, or to merge.  Without this memory the
+	 * The value may need more device memory to add keys, or to merge.  Without this memory, the
 	 * value becomes full (shared.h).
 	 */
 	bool grows;
@@ -91,7 +91,7 @@ extern void GpuKeyedNoteFull(int index);
 extern void *GpuKeyedOn(GpuKeyed *k, int device, qb_status *status);
 
 /*
- * Add gathered keys on their device.  After QB_NO_MEMORY no key was added, and a value that grows
+ * Add gathered keys on their device.  After QB_NO_MEMORY, no key was added, and a value that grows
  * is marked full if the keys are from a single chunk.
  */
 extern qb_status GpuKeyedAdd(int index, const GpuGathered *gathered);

@@ -183,8 +183,8 @@ may_be_served(const GpuSlot *slot)
 
 /*
  * True if the device has finished the work that the last piece of the request started.  After
- * PATIENCE_US the function returns true in any case.  The next piece then waits for the device, so
- * that the worker notices a device that hangs.
+ * PATIENCE_US, the function returns true in any case.  The next piece then waits for the device,
+ * so that the worker notices a device that hangs.
  */
 static bool
 is_ready(const GpuSlot *slot)
@@ -499,8 +499,8 @@ GpuTogether(GpuSlot **slot, int most)
 }
 
 /*
- * End a piece of a request, which took "us" microseconds.  After the last piece the request leaves
- * its line, and the backend is woken.
+ * End a piece of a request, which took "us" microseconds.  After the last piece, the request
+ * leaves its line, and the backend is woken.
  */
 void
 GpuEndScheduled(GpuSlot *slot, uint64 us)

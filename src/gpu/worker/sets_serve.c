@@ -7,7 +7,7 @@
  *
  * A device searches a shard of rows while the worker serves other requests.  If a backend requests
  * pairs that are not found yet, the reply has no pairs, and the backend requests them again.
- * Before a reply without pairs the worker waits briefly, if it has no other requests.
+ * Before a reply without pairs, the worker waits briefly, if it has no other requests.
  *
  * src/gpu/worker/sets_serve.c
  */

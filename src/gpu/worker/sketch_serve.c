@@ -21,7 +21,7 @@
 
 /*
  * The data of a sketch in the worker's memory: tables that will be copied to the device, or keys
- * for which the device had no memory.  In the second case the sketch is "full" (shared.h).  Its
+ * for which the device had no memory.  In the second case, the sketch is "full" (shared.h).  Its
  * backend then merges the partitions: the sketch on its device, the replicas on other devices, and
  * these keys.
  */
@@ -139,7 +139,8 @@ serve_insert(GpuKeyed *k, GpuSlot *slot)
 
 /*
  * Insert the keys of several requests by one call, up to one piece of work.  *count becomes the
- * number of served requests.  serve_insert() serves all other requests.
+ * number of served requests.  QB_NO_MEMORY: no request was served, and serve_insert() serves the
+ * first request.
  */
 static qb_status
 serve_inserts(const GpuKeyed *k, GpuSlot *const *slot, int *count)
@@ -398,10 +399,10 @@ serve_groups(GpuSlot *const *slot, int *count)
  * ---- merging sketches of devices in the GPU worker, slice by slice ----
  *
  * Other requests are served between two slices.  A slice from a device that is not a peer needs
- * memory on both devices.  Without this memory the merge ends, and the backend of the sketch merges
- * the rest.
+ * memory on both devices.  Without this memory, the merge ends, and the backend of the sketch
+ * merges the rest.
  *
- * After any other error the sketch may have only some of the slices, and must not be used.
+ * After any other error, the sketch may have only some of the slices, and must not be used.
  */
 
 /* The next slice of a merge, of about merge_bytes bytes. */
@@ -441,7 +442,7 @@ merge_slice(const GpuKeyed *k, const qs_cuda_sketch *from, int device, qs_slice 
 
 /*
  * Merge the next slice of sketch "from", which is on "device" and has "params", into sketch "k".
- * *more becomes true if further slices follow.  After QB_NO_MEMORY "begun" and "merged" say how
+ * *more becomes true if further slices follow.  After QB_NO_MEMORY, "begun" and "merged" say how
  * much was merged.
  */
 static qb_status

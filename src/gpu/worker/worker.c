@@ -441,7 +441,7 @@ GpuWorkerMain(Datum argument)
 /*
  * ---- start of the GPU part in each process, and ends of transactions ----
  *
- * Without shared_preload_libraries only the settings of backends are defined, so that statements
+ * Without shared_preload_libraries, only the settings of backends are defined, so that statements
  * that set them work on any server.  All work is then done on the CPU.
  */
 

@@ -42,7 +42,7 @@ typedef struct GpuHandler
 	/*
 	 * Serves a request whose handles exist, or a piece of the request.  If the function sets
 	 * "more", the worker serves other requests, and then calls the function for the next piece.
-	 * After QB_DEVICE_ERROR the device counts as failed.  After any other error of a request for
+	 * After QB_DEVICE_ERROR, the device counts as failed.  After any other error of a request for
 	 * which no backend waits, the value becomes LOST.
 	 */
 	qb_status (*serve)(GpuSlot *slot);
@@ -162,8 +162,8 @@ extern qb_status GpuNoteCreated(qb_status status, int device);
 extern void GpuNoteFreed(int device);
 
 /*
- * Mark values in use that a request does not name.  Without this mark a value could be freed while
- * the request waits for its device.  "ref" must stay valid until GpuEndUse().
+ * Mark values in use that a request does not name.  Without this mark, a value could be freed
+ * while the request waits for its device.  "ref" must stay valid until GpuEndUse().
  */
 extern void GpuUse(const GpuRef *ref, uint32 count);
 extern void GpuEndUse(int coroutine);

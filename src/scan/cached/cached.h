@@ -23,12 +23,12 @@
  * The bits and the LSN of the map's page are read together, under its share lock.  A bit may be
  * cleared after this read.  The transaction that clears the bit had not committed when the snapshot
  * was taken, so the snapshot still sees the cached tuples.  A bit may also be set after this read.
- * In this case the scan reads the page, as if the bit were not set.
+ * In this case, the scan reads the page, as if the bit were not set.
  *
- * Vacuum and COPY FREEZE set bits.  From PostgreSQL 19 on a query also sets a bit when it prunes a
+ * Vacuum and COPY FREEZE set bits.  From PostgreSQL 19 on, a query also sets a bit when it prunes a
  * page.  The page and the map's page then receive the LSN of the pruning's WAL record.  Up to
  * PostgreSQL 18, clearing a bit does not change the LSN of the map's page; in 19 it does (seen in
- * 19rc1).  Both ways remain correct in 19.  But after each change of an all-visible page only the
+ * 19rc1).  Both ways remain correct in 19.  But after each change of an all-visible page, only the
  * second way succeeds, so the next query compares the LSNs of all cached pages of the chunk.
  *
  * A query may need several columns, whose rows are matched page by page.  So a page is used
@@ -152,7 +152,7 @@ struct ScanGroups;
 /* What a run needs to use cached columns. */
 typedef struct CachedUse
 {
-	CachedColumns *cached; /* NULL: there are none that this process may use */
+	CachedColumns *cached; /* NULL: this process may use no cached columns */
 	const WantedRows *rows;
 	Snapshot snapshot;
 	BlockNumber blocks; /* pages of the table */

@@ -2,8 +2,8 @@
  * check.c
  *		Decides which cached pages are valid.  cached.h has the proof.
  *
- * A page is read unless its cached page is certainly valid.  A page without an LSN is read,
- * too: under wal_level = minimal a transaction that creates a table can fill it without WAL.
+ * A page is read unless its cached page is known to be valid.  A page without an LSN is read, too:
+ * under wal_level = minimal, a transaction that creates a table can fill it without WAL.
  *
  * src/scan/cached/check.c
  */
@@ -298,7 +298,7 @@ CachedVisiblePages(Relation relation, uint32 chunk)
 #define HEADERS_AHEAD 32
 
 /*
- * The LSN of a page.  Without checksums or wal_log_hints the LSN is read and written in two
+ * The LSN of a page.  Without checksums or wal_log_hints, the LSN is read and written in two
  * halves.  So the share lock is needed, although only the LSN is read.
  */
 static uint64

@@ -8,9 +8,9 @@
  * found in the table.
  *
  * Without cached columns, qtop_exact runs queries, in which PostgreSQL checks permissions, applies
- * policies and calls hooks.  With cached columns no query runs.  So cached columns are used only if
- * the user's queries would pass all checks and see all rows.  In all other cases the queries run,
- * and may raise an error.
+ * policies and calls hooks.  With cached columns, no query runs.  So cached columns are used only
+ * if the user's queries would pass all checks and see all rows.  In all other cases, the queries
+ * run, and may raise an error.
  *
  * The leaves of a partitioned table are counted together, even if they have different orders
  * of columns.
@@ -299,7 +299,7 @@ add_all_other_pages(const Exact *e, const GpuRef *ref)
 	pfree(key);
 }
 
-/* Count all keys; NULL: a device has no memory, or a chunk is gone. */
+/* Count all keys; NULL: no handle is free, a device has no memory, or a chunk is gone. */
 static GpuExactKey *
 count_keys(const Exact *e, int n, int *count)
 {

@@ -17,8 +17,9 @@
  *
  * All groups receive their keys from all valid pages, or no group does.  If no group does, the
  * groups are made again, and all pages are read.  The causes are: there are too many groups or
- * conditions, the states are made on the CPU, the GPU has no memory for a group, the sketches of
- * lists exceed the memory limit (only with several GPUs), or a chunk is freed in the meantime.
+ * conditions, the query may read the groups again, the states are made on the CPU, the GPU has no
+ * memory for a group, the sketches of lists exceed the memory limit (only with several GPUs), or a
+ * chunk is freed in the meantime.
  *
  * src/scan/cached/groups.c
  */
@@ -297,7 +298,7 @@ take_together(Together *together, const GpuColumnChunk *wanted, int wanted_count
 }
 
 /*
- * Set dense[i] if the i-th sketch certainly becomes dense.  Such a sketch is moved to a device.
+ * Set dense[i] if the i-th sketch is known to become dense.  Such a sketch is moved to a device.
  */
 static void
 find_dense(const Together *all, const GpuColumnChunk *wanted, int wanted_count, bool *dense)

@@ -11,7 +11,7 @@
  *
  * Loading a column gives nobody access to its rows, because a plan uses a cached column only if its
  * user may read the column.  So the owner of a table may load the columns that he may read.  From
- * PostgreSQL 17 on the user need not own the table, but must have MAINTAIN on it.
+ * PostgreSQL 17 on, the user need not own the table, but must have MAINTAIN on it.
  *
  * The view lists the columns of this database that are cached or have evicted chunks.  A row
  * has the number of a column's keys, and the time of its last use.  So a row is shown only to
@@ -50,7 +50,7 @@
 #include "utils/tuplestore.h"
 
 /*
- * Maximum number of columns that one call may load.  For each column the process allocates two
+ * Maximum number of columns that one call may load.  For each column, the process allocates two
  * buffers of the size of a slot.
  */
 #define COLUMNS_MAX 32
@@ -66,7 +66,7 @@ typedef struct LoadColumn
 	KeyType key;
 	GpuRef *ref; /* for each chunk: its reference before this load */
 	bool wanted; /* the current chunk is being loaded */
-	bool failed; /* the worker had no memory for this column */
+	bool failed; /* GpuColumnBegin() or GpuColumnEnd() has failed */
 	int there;   /* number of cached chunks, if none was freed in the meantime */
 	GpuColumnLoad load;
 } LoadColumn;
@@ -392,7 +392,8 @@ end_chunk(Load *load, uint32 chunk, const MapPage *map)
 }
 
 /*
- * True if the worker had no memory for a column, or freed chunks of a column to load later chunks.
+ * True if loading a column has failed, or if the worker freed chunks of a column to load later
+ * chunks.
  */
 static bool
 is_full(const Load *load)

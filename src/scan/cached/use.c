@@ -3,22 +3,21 @@
  *		Uses cached columns in a scan: the worker counts the keys of valid cached pages, and the
  *		scan reads all other pages.
  *
- * A page is used from cached columns if it is valid in all columns that the query needs.  The
- * scan does not read a page if all aggregates have received its keys.  A chunk may be freed
- * while it is used.  With GROUP BY all pages are then read (groups.c).  Without GROUP BY some
- * aggregates may then lack keys that other aggregates have received.  The pages of these keys are
- * read only for the aggregates that lack them.
+ * A page is used from cached columns if it is valid in all columns that the query needs.  The scan
+ * does not read a page if all aggregates have received its keys.  A chunk may be freed while it is
+ * used.  With GROUP BY, all pages are then read (groups.c).  Without GROUP BY, some aggregates may
+ * then lack keys that other aggregates have received.  The pages of these keys are read only for
+ * the aggregates that lack them.
  *
  * Scans of partitions fill the same aggregates.  The first scan uses the cached columns of all
  * tables as if the tables were one: it requests the chunks of all tables before it waits for the
  * first chunk.  Each scan then reads the remaining pages of its own table.
  *
- * In a parallel scan the first process that arrives checks the map, announces the valid pages
- * to the other processes, and lets the worker count their keys.  The other processes wait only
- * for this check.  They do not check the map themselves, because a page might change between
- * two checks, and would then be counted twice or never.  All processes have the same snapshot,
- * and none reads a page before the check.  So the proof in cached.h applies to all processes
- * together.
+ * In a parallel scan, the first process that arrives checks the map, announces the valid pages to
+ * the other processes, and lets the worker count their keys.  The other processes wait only for
+ * this check.  They do not check the map themselves, because a page might change between two
+ * checks, and would then be counted twice or never.  All processes have the same snapshot, and none
+ * reads a page before the check.  So the proof in cached.h applies to all processes together.
  *
  * The process that uses the cached columns may fail to receive the keys of some announced
  * pages.  It reads these pages itself, before any other page.

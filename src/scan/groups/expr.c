@@ -10,11 +10,11 @@
  * If an expression needs only one column, of integers, and its values are not strings, a cache has
  * its values for the last inputs.
  *
- * Most times differ, but many of them have the same day or hour.  So for functions that cut
- * times into steps the cache has values for spans of times, each 2^shift microseconds long.  A
- * span has one value, or two if a step begins in it (steps.c).  The ends of a span are
- * evaluated only after several rows of the span were read, so spans with few rows cost
- * nothing.  If a span has more than two values, all spans are made shorter than a step.
+ * Most times differ, but many of them have the same day or hour.  So for functions that cut times
+ * into steps, the cache has values for spans of times, each 2^shift microseconds long.  A span has
+ * one value, or two if a step begins in it (steps.c).  The function is called for the ends of a
+ * span only after several rows of the span were read, so spans with few rows cost nothing.  If a
+ * span has more than two values, all spans are shortened to at most a step.
  *
  * Only values of inputs that rows have are cached.  The expression is not evaluated for other
  * inputs, because an input that no row has might raise an error, as in 1 / (ts::date -
@@ -187,8 +187,8 @@ put(Span *span, int piece, const GroupValue *value)
 }
 
 /*
- * Count a miss.  After "most" misses the cache is switched off, unless it had the values of
- * more than a fifth of the reads.
+ * Count a miss.  After "most" misses, the cache is switched off, unless it had the values of more
+ * than a fifth of the reads.
  */
 static void
 count_miss(GroupCache *cache, int most)
@@ -305,9 +305,9 @@ GroupExpressionCreate(Expr *expr, KeyKind kind, ColumnExpression *evaluated)
 }
 
 /*
- * True if the expression is a division, or has one value in each step of times.  In both cases
- * few rows are evaluated.  For other short expressions such as user_id + 1, a cache of single
- * inputs would not be faster than evaluating.
+ * True if the expression is a division, or has one value in each step of times.  In both cases, few
+ * rows are evaluated.  For other short expressions such as user_id + 1, a cache of single inputs
+ * would not be faster than evaluating.
  */
 bool
 GroupExpressionIsShort(const GroupExpression *expression)

@@ -6,13 +6,13 @@
  * see keytype.h.  A group of 0 whose first row has -0 returns -0.  The bits of a string are a hash
  * of its bytes with a secret of the process.  Strings with equal bits are compared byte by byte.
  * Some types have equal values with different bytes.  Values of these types, and of other types of
- * variable length, are hashed and compared by the functions of the type.  As in other plans a group
- * has the value of its first row.
+ * variable length, are hashed and compared by the functions of the type.  As in other plans, a
+ * group has the value of its first row.
  *
  * A hash table finds the groups by the bits of their values.  Most queries group by one column of
- * integers or by times cut into steps, which have few values.  Groups of one number are also in a
- * small table of recent groups.  A lookup in this table needs no function call, and in most cases
- * one comparison.
+ * integers or by times cut into steps, which have few values.  Recent groups whose key is one
+ * number are usually also in a small table.  A lookup in this table needs no function call, and in
+ * most cases one comparison.
  *
  * src/scan/groups/find.c
  */
@@ -546,7 +546,7 @@ find_groups(ScanGroups *groups, const PageTuples *tuples)
 		note_all(groups, tuples, group_of_integer, KEY_INT2);
 }
 
-/* Order the tuples by group.  Within a group the tuples keep their order. */
+/* Order the tuples by group.  Within a group, the tuples keep their order. */
 static inline void
 sort_out(Sorting *sorting, const PageTuples *tuples)
 {

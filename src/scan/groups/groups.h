@@ -123,8 +123,8 @@ GroupKeyBits(const GroupKey *key, const GroupValue *value)
 }
 
 /*
- * costs.c: the estimates for grouping a query's rows.  Without GROUP BY "exprs" is NIL, and
- * there is one group.
+ * costs.c: the estimates for grouping a query's rows.  Without GROUP BY, "exprs" is NIL, and there
+ * is one group.
  */
 typedef struct GroupingPlan
 {

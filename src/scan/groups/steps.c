@@ -3,7 +3,7 @@
  *		Functions that cut times into steps, such as ts::date, and where each step begins.
  *
  * Most times differ, but many of them have the same day or hour.  date_trunc(), date_bin() and the
- * cast to date cut a time into steps.  Before the cut the time may be converted to and from a time
+ * cast to date cut a time into steps.  Before the cut, the time may be converted to and from a time
  * zone, as in (ts AT TIME ZONE 'Europe/Berlin')::date, and shifted by up to a day, as in
  * date_trunc('week', ts + interval '1 day').  PostgreSQL's own functions compute the value of a
  * step.  The functions receive few time values, which need not be in any row.
@@ -275,9 +275,9 @@ certain_operand(Node *node)
 }
 
 /*
- * Find the only call that cuts times.  Returns true, which ends the search, if the expression
- * uses the table in other ways, or if the call is not evaluated for every row.  With steps
- * such a call would also be evaluated for other rows, and might raise an error for them.
+ * Find the only call that cuts times.  Returns true, which ends the search, if the expression uses
+ * the table in other ways, or if the call is not evaluated for every row.  With steps, such a call
+ * would also be evaluated for other rows, and might raise an error for them.
  */
 static bool
 search(Node *node, TimeSteps *steps)
@@ -352,7 +352,7 @@ TimeStepsStart(TimeSteps *steps)
 /*
  * The time zone of a name or an abbreviation; NULL: the times at which its offset changes are not
  * known.  They are not known for an abbreviation whose meaning has changed, such as MSK.  Near the
- * change of meaning PostgreSQL looks up the offset by local time.
+ * time of that change, PostgreSQL looks up the offset by local time.
  */
 static const pg_tz *
 zone_named(char *name)

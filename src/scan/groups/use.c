@@ -12,10 +12,9 @@
  * group is made again when it has further rows.  If any group was written, all other groups are
  * written after the last row, and the groups are merged one by one (spill.c).
  *
- * If the written groups had hardly more than one row on average, rows are in random order, and
- * a group in memory rarely receives a second row.  Then the groups in memory stay.  Each new
- * group is written as soon as it has its rows of the page, while it is in the processor's
- * cache.
+ * If the written groups had fewer than two rows on average, rows are in random order, and a group
+ * in memory rarely receives a second row.  Then the groups in memory stay.  Each new group is
+ * written as soon as it has its rows of the page, while it is in the processor's cache.
  *
  * A memory context does not return small chunks that are freed, but reuses them.  So the
  * groups may still exceed the limit a little after some of them were written.  The memory is
@@ -24,10 +23,11 @@
  * can be written.  So the groups exceed the limit by much only if a single state is larger
  * than the limit.
  *
- * If no group is read twice, lists of numbers, and sketches that stay on the CPU, defer counting
- * until their group is read.  In this case only one dense table exists at a time, and it is freed
- * when the next group is requested.  So the memory suffices for many more groups than if each group
- * had a table.  A sketch that is only written needs no table (pg/sketch_state.c).
+ * If no group is read twice, two kinds of states defer counting until their group is read: lists of
+ * top keys that are numbers, and sketches that stay on the CPU.  In this case, only one dense table
+ * exists at a time, and it is freed when the next group is requested.  So the memory suffices for
+ * many more groups than if each group had a table.  A sketch that is only written needs no table
+ * (pg/sketch_state.c).
  *
  * src/scan/groups/use.c
  */
@@ -42,7 +42,7 @@
 
 /*
  * Divisors of the limit.  Groups may exceed the limit by limit / MOST_ABOVE.  After some groups
- * were written, all groups may grow by at least limit / STEP before more are written.
+ * were written, the groups together may grow by at least limit / STEP before more are written.
  */
 #define MOST_ABOVE 4
 #define STEP       16
@@ -363,10 +363,10 @@ ScanGroupsAdd(ScanGroups *groups, PageTuples *tuples)
 /* ---- after the last row ---- */
 
 /*
- * True if the keys in an aggregate's buffer are counted only when its group is read.  This is
- * true for states that defer counting.  If groups are read only once, it is true for all lists, so
- * that only one list at a time has tables of candidates.  All other states may be filled on a
- * device, which must receive the keys of all groups before the first group is read.
+ * True if the keys in an aggregate's buffer are counted only when its group is read.  This is true
+ * for states that defer counting.  If groups are read only once, it is true for all lists of top
+ * keys, so that only one list at a time has tables of candidates.  All other states may be filled
+ * on a device, which must receive the keys of all groups before the first group is read.
  */
 static bool
 counts_when_read(const ScanGroups *groups, const ScanAggregate *aggregate)

@@ -2,10 +2,10 @@
  * build.c
  *		Builds collections of sets by all processes of a parallel scan.
  *
- * Merging collections of sets takes long, because all rows must be sorted.  So the processes
- * that have scanned a table share this work, too.  Each process puts its rows into shared
- * memory.  Then the processes work on shards of elements and shards of set ids
- * (sets/builder.h).  At the end one process copies the finished collection.
+ * Merging collections of sets takes long, because all rows must be sorted.  So the processes that
+ * have scanned a table share this work, too.  Each process puts its rows into shared memory.  Then
+ * the processes work on shards of elements and shards of set ids (sets/builder.h).  At the end, one
+ * process copies the finished collection.
  *
  *	SCAN		each process reads pages, and puts its rows into shared memory as a "run"
  *	ELEMENTS	the elements of each shard receive numbers within the shard
@@ -40,7 +40,7 @@
 #include "utils/wait_event.h"
 
 /*
- * Number of shards for each run.  With several shards for each run all processes finish at about
+ * Number of shards for each run.  With several shards for each run, all processes finish at about
  * the same time.
  */
 #define SHARDS_EACH 4

@@ -11,8 +11,8 @@
  * parallel workers run while it returns rows, so the whole query must be in parallel mode, as with
  * Gather.  The plan requests parallel mode.  The executor does not enter parallel mode for a client
  * that fetches some rows at a time, and then the node starts no workers.  If the planner allows no
- * parallel mode (INSERT, cursors, PL/pgSQL loops), Function Scan stays, unless
- * max_parallel_workers_per_gather is 0.  In Function Scan qsets_pairs may have workers during one
+ * parallel mode (cursors, PL/pgSQL loops), Function Scan stays, unless
+ * max_parallel_workers_per_gather is 0.  In Function Scan, qsets_pairs may have workers during one
  * call.
  *
  * An argument may be a scalar subquery such as (SELECT qsets_agg(s, e) FROM t).  The executor would
@@ -211,7 +211,7 @@ rescan(CustomScanState *css)
 	ExecScanReScan(&css->ss);
 }
 
-/* End the workers before parallel mode ends.  After shutdown() no more rows are requested. */
+/* End the workers before parallel mode ends.  After shutdown(), no more rows are requested. */
 static void
 shutdown(CustomScanState *css)
 {

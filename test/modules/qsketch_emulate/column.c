@@ -144,7 +144,7 @@ passes(const qs_cuda_copy_rows *rows, const qb_tile *tile, uint32 i)
 	return pass;
 }
 
-/* A function for each row that passes the tests, and whose key is not NULL or not needed. */
+/* Called for each row that passes the tests.  A key that is needed must not be NULL. */
 typedef void (*EachRow)(void *context, const qs_cuda_copy_rows *rows, const qb_tile *tile,
 						uint32 i);
 
@@ -173,7 +173,7 @@ key_of(const qs_cuda_copy_rows *rows, const qb_tile *tile, uint32 i)
 	return rows->no_keys ? 0 : rows->keys->key[tile->first[0] + i];
 }
 
-/* Output array of keys, and of the values of a tested column. */
+/* Output arrays of keys, and of the values of a tested column. */
 typedef struct Written
 {
 	uint64 *key;

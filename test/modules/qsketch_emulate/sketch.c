@@ -33,7 +33,7 @@ struct qs_cuda_sketch
 #define GAINS_BYTES (3 << 19)
 
 /*
- * Set *sketch to "created" after success.  After a failure free "created", and set *sketch to NULL.
+ * Set *sketch to "created" after success.  After a failure, free "created" and set *sketch to NULL.
  * Returns the status.
  */
 static qb_status
