@@ -127,7 +127,7 @@ struct step
 	uint32_t row[QSET_TILE][PITCH], column[QSET_TILE][PITCH];
 };
 
-/* Queue the copy of QSET_BIT_WORDS words of a tile's sets into shared memory. */
+/* Queue the copy of QSET_BIT_WORDS words of each set of a tile into shared memory. */
 __device__ __forceinline__ void
 load_bits(uint32_t (*to)[PITCH], const uint32_t *from, uint64_t words)
 {

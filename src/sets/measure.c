@@ -286,7 +286,7 @@ take_prefixes(const qset_preparation *p, qset_side *s)
 	return QB_OK;
 }
 
-/* Return the number of pairs of equal elements in the prefixes of a row and of a column. */
+/* Return, over all rows and columns, the number of pairs of equal elements in their prefixes. */
 static uint64_t
 prefix_events(const qset_preparation *p)
 {
