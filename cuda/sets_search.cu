@@ -77,7 +77,7 @@ bit_words(uint64_t columns)
 	return qs_ceil_div(columns > 0 ? columns : 1, 32 * QSET_BIT_WORDS) * QSET_BIT_WORDS;
 }
 
-/* Return how many words a bit matrix needs, so that a tile may begin at any row. */
+/* Return the words of a bit matrix.  It has spare rows, so that a tile may begin at any row. */
 static uint64_t
 matrix_words(const qset_cuda_sets *s, uint64_t words)
 {

@@ -425,8 +425,9 @@ GpuFew(int all)
 /*
  * True if a process may take one more of "all" slots or handles.  "free" counts the free slots or
  * handles, "mine" counts the slots or handles of the process, and "role" counts the slots or
- * handles of all processes of its role.  Only a process below GpuFew() may take slots or handles of
- * the last quarter.  For the last eighth, its role must also have less than a sixteenth of "all".
+ * handles of all processes of its role.  If at most a quarter of "all" is free, only a process with
+ * fewer than GpuFew() may take one more.  If at most an eighth is free, its role must also have less
+ * than a sixteenth of "all".
  */
 static inline bool
 GpuMayTake(int free, int all, int mine, int role)

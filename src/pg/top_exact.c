@@ -355,7 +355,7 @@ count_all(const TopQuestion *q)
 
 /*
  * Third pass: count the keys whose estimate is at least "least".  The query gets the sketch with
- * tables, because an estimate from a large compact sketch takes ten times as long.
+ * tables: with a compact sketch of 32 MB the pass over 5 million rows took 2.5 times as long.
  */
 static Answer
 count_estimated(const TopQuestion *q, const ExtensionObjects *objects, const TopSample *sample,

@@ -780,7 +780,7 @@ is_hashed(KeyKind kind)
 	return kind == KEY_HASHED || kind == KEY_PADDED_HASHED;
 }
 
-/* Put a key that is no number and that another key contains. */
+/* Put a member of an array, a row or a range.  The member is no number. */
 void
 KeyBytesPutKey(KeyBytes *bytes, const KeyType *key, Datum value)
 {

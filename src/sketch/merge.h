@@ -87,7 +87,7 @@ qs_take_slice(qs_sketch *to, const qs_sketch *from, qs_slice units, const qb_mem
 
 /*
  * Adds the slice "units" of a dense sketch to "slice".  Before the first call, all members of
- * "slice" but "memory" are zero.  Returns the statuses of qs_merge().
+ * "slice" but "memory" are zero.  Returns the same statuses as qs_merge().
  */
 extern qb_status qs_add_slice(qs_sketch *slice, const qs_sketch *from, qs_slice units);
 
