@@ -42,6 +42,8 @@ like($node->safe_psql('postgres', 'SET qsketch.device = auto; EXPLAIN (ANALYZE, 
 	qr/Device: cpu\s+Device Reason: \d+ elements, qsketch.gpu_min_elements is 20000/, 'EXPLAIN says why');
 like($node->safe_psql('postgres', 'EXPLAIN (ANALYZE, VERBOSE, COSTS off) SELECT p.* FROM qsets_pairs((SELECT qsets_merge(c, c) FROM few)) AS p'),
 	qr/Device: gpu\s+Device Reason: qsketch.device is gpu/, 'also of what was sent there');
+like($node->safe_psql('postgres', q{EXPLAIN (ANALYZE, VERBOSE, COSTS off) SELECT p.* FROM few, qsets_nearest(c, 1, 0, 4, order_by => 'overlap') AS p}),
+	qr/Device: cpu\s+Device Reason: a GPU orders pairs only by the Jaccard index/, 'and of another order');
 
 # ---- several devices ----
 
